@@ -1,0 +1,3 @@
+module github.com/fantasytools/fantasytools
+
+go 1.26.6
