@@ -1,11 +1,43 @@
-// Package run runs one child process within bounds: of time, of memory, of
+// Package run runs one child process within bounds: of time, of memory, and of
 // what it may leave behind.
+//
+// The child runs without a shell, in a process group (and, on Unix, a session
+// without a terminal) of its own, so that a program that asks for a password on
+// the terminal fails instead of waiting for ever. When its time is up or the
+// context ends, the group is asked to end with SIGTERM, and killed with SIGKILL
+// after a grace period. Whatever is left of the group when the child itself has
+// ended is killed too, before its process id can be given to anyone else.
+//
+// Output is drained while the child writes; only its head and its tail are
+// kept. A process that left the group (a daemon) and holds a pipe open cannot
+// delay the result by more than pipeDelay.
+//
+// On Windows there is no SIGTERM: the child and what it started form a job
+// object, which is terminated at once.
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
 	"time"
+)
+
+const (
+	// DefaultGrace is how long a child may take to end after SIGTERM.
+	DefaultGrace = 2 * time.Second
+
+	// pipeDelay is how long a result waits, once the child has ended, for a
+	// pipe that a process outside its group keeps open.
+	pipeDelay = 250 * time.Millisecond
+
+	// killDelay is how long SIGKILL may take. It has no effect on a child that
+	// runs as another user or hangs in the kernel; that child is given up then.
+	killDelay = 5 * time.Second
 )
 
 // Command says what to run. Path, Dir and Env are taken as they are.
@@ -19,7 +51,14 @@ type Command struct {
 	Timeout time.Duration // 0 or negative: none
 	Grace   time.Duration // between SIGTERM and SIGKILL; 0: DefaultGrace, negative: SIGKILL at once
 
-	Head, Tail int // bytes of each stream that are kept, from its start and from its end
+	// Head and Tail are how many bytes of each stream are kept, from its start
+	// and from its end. A stream of at most Head + Tail bytes is kept whole.
+	Head, Tail int
+
+	// Extend, if set, is asked once, when Head bytes of stdout are full, how
+	// many bytes of the head to keep of a stream that begins like this. An
+	// answer of at most Head changes nothing.
+	Extend func(head []byte) int
 }
 
 // Output is what is kept of a stream.
@@ -28,21 +67,147 @@ type Output struct {
 	Missing    int64  // bytes that were read and not kept
 }
 
+// Size is how many bytes the child wrote.
+func (o Output) Size() int64 { return int64(len(o.Head)+len(o.Tail)) + o.Missing }
+
 // Result is how a child ended and what it printed.
 type Result struct {
-	ExitCode  int    // -1 when a signal ended the child
+	ExitCode  int    // -1 when a signal ended the child, or when it was given up
 	Signal    string // name of that signal ("SIGKILL"), else ""
 	TimedOut  bool   // Timeout ended it
 	Cancelled bool   // the context ended it
+	GivenUp   bool   // it could not be killed and may still run
 	Stdout    Output
 	Stderr    Output
 	Duration  time.Duration
 }
 
-// Run starts the child, waits for it and reaps its process group. It returns
-// an error only if no child ran: a plain sentence that names the program, the
-// working directory, the interpreter or the argument at fault, or the
-// context's error if that had ended.
+// Run starts the child, waits for it and reaps its process group. It returns an
+// error only if no child ran: a *StartError, or the context's error if that had
+// ended. A child that ended by itself is reported as such even if its time was
+// up or the context ended in the same moment.
 func Run(ctx context.Context, c Command) (*Result, error) {
-	return nil, errors.New("not built yet")
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	began := time.Now()
+	p, err := start(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	res := &Result{ExitCode: -1}
+	p.await(ctx, c, res)
+	res.Stdout, res.Stderr = p.stdout.output(), p.stderr.output()
+	res.Duration = time.Since(began)
+	return res, nil
+}
+
+// process is a started child.
+type process struct {
+	cmd            *exec.Cmd
+	group          group
+	stdout, stderr *capture
+	ended          chan struct{}    // closed when the child has ended and its group is reaped
+	state          *os.ProcessState // set before that where the group had to wait for it
+}
+
+// start starts the child, and again for a short while if its file is being
+// written: a fork elsewhere in this process holds the descriptor of a file
+// that was just closed until its exec (ETXTBSY).
+func start(ctx context.Context, c Command) (*process, error) {
+	for wait := time.Millisecond; ; wait *= 2 {
+		p, err := spawn(c)
+		if err == nil {
+			return p, nil
+		}
+		if !errors.Is(err, syscall.ETXTBSY) || wait > 256*time.Millisecond {
+			return nil, startError(c, err)
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func spawn(c Command) (*process, error) {
+	p := &process{
+		stdout: &capture{head: c.Head, tail: c.Tail, extend: c.Extend},
+		stderr: &capture{head: c.Head, tail: c.Tail},
+		ended:  make(chan struct{}),
+	}
+	p.cmd = &exec.Cmd{
+		Path: c.Path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: c.Env,
+		Stdout: p.stdout, Stderr: p.stderr,
+		WaitDelay:   pipeDelay,
+		SysProcAttr: processAttributes(),
+	}
+	if c.Env == nil {
+		p.cmd.Env = []string{}
+	}
+	if c.Stdin != "" {
+		p.cmd.Stdin = strings.NewReader(c.Stdin)
+	}
+	if err := p.cmd.Start(); err != nil {
+		return nil, err
+	}
+	p.group = newGroup(p.cmd.Process)
+	go func() {
+		p.state = p.group.waitLeader()
+		p.group.reap()
+		close(p.ended)
+	}()
+	return p, nil
+}
+
+// await waits for the child, ends it if it must, and fills in how it ended.
+func (p *process) await(ctx context.Context, c Command, res *Result) {
+	var timeout <-chan time.Time
+	if c.Timeout > 0 {
+		timer := time.NewTimer(c.Timeout)
+		defer timer.Stop()
+		timeout = timer.C
+	}
+	select {
+	case <-p.ended:
+	case <-timeout:
+		res.TimedOut = true
+		res.GivenUp = !p.stop(c.Grace)
+	case <-ctx.Done():
+		res.Cancelled = true
+		res.GivenUp = !p.stop(c.Grace)
+	}
+	if res.GivenUp {
+		go func() { // ends with the child
+			<-p.ended
+			_ = p.cmd.Wait()
+		}()
+		return
+	}
+	_ = p.cmd.Wait() // its error repeats the state, or is about a pipe
+	res.ExitCode, res.Signal = exitStatus(cmp.Or(p.cmd.ProcessState, p.state))
+}
+
+// stop ends the group and reports whether the child has ended.
+func (p *process) stop(grace time.Duration) bool {
+	if grace == 0 {
+		grace = DefaultGrace
+	}
+	if grace > 0 && p.group.terminate() && p.endedWithin(grace) {
+		return true
+	}
+	p.group.kill()
+	return p.endedWithin(killDelay)
+}
+
+func (p *process) endedWithin(d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+		return true
+	case <-timer.C:
+		return false
+	}
 }

@@ -1,0 +1,56 @@
+//go:build unix
+
+package run
+
+import (
+	"os"
+	"syscall"
+)
+
+// group is the process group of a child, which leads it.
+type group struct{ process *os.Process }
+
+func newGroup(p *os.Process) group { return group{p} }
+
+// processAttributes makes the child lead a session, and so a process group,
+// without a controlling terminal.
+func processAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+
+// terminate asks the group to end and reports that this was possible. A stopped
+// process handles the signal only once it is continued.
+func (g group) terminate() bool {
+	_ = syscall.Kill(-g.process.Pid, syscall.SIGTERM)
+	_ = syscall.Kill(-g.process.Pid, syscall.SIGCONT)
+	return true
+}
+
+func (g group) kill() { _ = syscall.Kill(-g.process.Pid, syscall.SIGKILL) }
+
+// reap kills what is left of the group. The ended leader is not waited for yet,
+// so the id is still its own.
+func (g group) reap() { g.kill() }
+
+func exitStatus(s *os.ProcessState) (code int, signal string) {
+	if s == nil {
+		return -1, ""
+	}
+	if ws, ok := s.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+		return -1, signalName(ws.Signal())
+	}
+	return s.ExitCode(), ""
+}
+
+var signalNames = map[syscall.Signal]string{
+	syscall.SIGABRT: "SIGABRT", syscall.SIGALRM: "SIGALRM", syscall.SIGBUS: "SIGBUS", syscall.SIGFPE: "SIGFPE",
+	syscall.SIGHUP: "SIGHUP", syscall.SIGILL: "SIGILL", syscall.SIGINT: "SIGINT", syscall.SIGKILL: "SIGKILL",
+	syscall.SIGPIPE: "SIGPIPE", syscall.SIGPROF: "SIGPROF", syscall.SIGQUIT: "SIGQUIT", syscall.SIGSEGV: "SIGSEGV",
+	syscall.SIGSYS: "SIGSYS", syscall.SIGTERM: "SIGTERM", syscall.SIGTRAP: "SIGTRAP", syscall.SIGUSR1: "SIGUSR1",
+	syscall.SIGUSR2: "SIGUSR2", syscall.SIGVTALRM: "SIGVTALRM", syscall.SIGXCPU: "SIGXCPU", syscall.SIGXFSZ: "SIGXFSZ",
+}
+
+func signalName(s syscall.Signal) string {
+	if name, ok := signalNames[s]; ok {
+		return name
+	}
+	return s.String()
+}
