@@ -110,17 +110,22 @@ func (t *tool[In]) Info() fantasy.ToolInfo {
 }
 
 // Run decodes the input and runs the tool's function. The error is the
-// context's, and only if that has ended.
+// context's, and only if that has ended; the answer beside it is what the
+// function had to say until then.
 func (t *tool[In]) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolResponse, error) {
 	var in In
 	if r := t.input.decodeInput(call.Input, reflect.ValueOf(&in).Elem()); r != nil {
 		return fantasy.NewTextErrorResponse(r.String()), nil
 	}
 	resp, err := t.runSafely(ctx, in, call)
-	if err != nil {
-		return Failure(ctx, err)
+	if err == nil {
+		return t.fit(resp), nil
 	}
-	return t.fit(resp), nil
+	failure, err := Failure(ctx, err)
+	if err != nil && resp.Content != "" {
+		return t.fit(resp), err
+	}
+	return failure, err
 }
 
 func (t *tool[In]) runSafely(ctx context.Context, in In, call fantasy.ToolCall) (resp fantasy.ToolResponse, err error) {

@@ -1,0 +1,142 @@
+package tool
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"charm.land/fantasy"
+
+	"github.com/fantasytools/fantasytools/internal/run"
+	"github.com/fantasytools/fantasytools/internal/text"
+)
+
+// answer is what a model is told about a program that has run.
+type answer struct {
+	def            *Def
+	run            *run.Result
+	stdout, stderr shown
+	result         Result
+}
+
+// shown is a stream as a model may see it: its text, or what it is instead.
+type shown struct {
+	*text.Stream
+	raw       run.Output
+	mediaType string // "" for text
+}
+
+func newAnswer(d *Def, res *run.Result) *answer {
+	a := &answer{def: d, run: res, stdout: show(res.Stdout), stderr: show(res.Stderr)}
+	a.result = Result{
+		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, Cancelled: res.Cancelled,
+		DurationMS:  res.Duration.Milliseconds(),
+		StdoutBytes: res.Stdout.Size(), StderrBytes: res.Stderr.Size(), MediaType: a.stdout.mediaType,
+	}
+	return a
+}
+
+// show finds out what a stream holds. What is not text is announced with its
+// type and size.
+func show(out run.Output) shown {
+	s := shown{raw: out, mediaType: text.BinaryType(out.Head)}
+	if s.mediaType == "" {
+		s.Stream = text.NewStream(out.Head, out.Tail, out.Missing)
+		return s
+	}
+	notice := fmt.Sprintf("(%d bytes of %s, which is not shown; write it to a file, or convert it to text)", out.Size(), s.mediaType)
+	s.Stream = text.NewStream([]byte(notice), nil, 0)
+	return s
+}
+
+// image returns the bytes of an image that a model can be handed, else nil.
+func (s *shown) image() []byte {
+	if !isImage(s.mediaType) || s.raw.Size() > MaxImage {
+		return nil
+	}
+	return append(s.raw.Head, s.raw.Tail...)
+}
+
+// isImage reports whether providers take images of this type.
+func isImage(mediaType string) bool {
+	switch mediaType {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+		return true
+	}
+	return false
+}
+
+// keepImage lets an image be kept up to MaxImage bytes.
+func keepImage(head []byte) int {
+	if isImage(text.BinaryType(head)) {
+		return MaxImage
+	}
+	return 0
+}
+
+func (a *answer) response() fantasy.ToolResponse {
+	resp := a.failure()
+	if a.succeeded() {
+		resp = a.success()
+	}
+	return fantasy.WithResponseMetadata(resp, a.result)
+}
+
+func (a *answer) succeeded() bool {
+	return a.run.ExitCode == 0 && !a.run.TimedOut && !a.run.Cancelled && !a.run.GivenUp
+}
+
+func (a *answer) success() fantasy.ToolResponse {
+	if image := a.stdout.image(); image != nil {
+		return fantasy.NewImageResponse(image, a.stdout.mediaType)
+	}
+	limit := a.def.maxOutput()
+	switch {
+	case !a.stdout.Blank():
+		return fantasy.NewTextResponse(a.stdout.Cut(limit))
+	case !a.stderr.Blank():
+		return fantasy.NewTextResponse("stderr:\n" + a.stderr.Cut(limit))
+	}
+	return fantasy.NewTextResponse("(exit 0, no output)")
+}
+
+// failure says what happened and shows both streams, which share the limit.
+func (a *answer) failure() fantasy.ToolResponse {
+	var b strings.Builder
+	b.WriteString(a.reason())
+	if a.stdout.Blank() && a.stderr.Blank() {
+		b.WriteString(", no output")
+		return fantasy.NewTextErrorResponse(b.String())
+	}
+	forStdout, forStderr := text.Share(a.def.maxOutput(), a.stdout.Stream, a.stderr.Stream)
+	section(&b, "stdout", a.stdout, forStdout)
+	section(&b, "stderr", a.stderr, forStderr)
+	return fantasy.NewTextErrorResponse(b.String())
+}
+
+func section(b *strings.Builder, name string, s shown, limit int) {
+	if s.Blank() {
+		return
+	}
+	if !strings.HasSuffix(b.String(), "\n") {
+		b.WriteByte('\n')
+	}
+	fmt.Fprintf(b, "\n%s:\n%s", name, s.Cut(limit))
+}
+
+// reason says how a call failed. The two ways in which it was ended from outside
+// come first: the exit code then only tells how the program took it.
+func (a *answer) reason() string {
+	after := a.run.Duration.Round(time.Millisecond)
+	switch {
+	case a.run.GivenUp && a.run.TimedOut:
+		return fmt.Sprintf("timed out after %v; the program cannot be killed and may still run", a.def.timeout())
+	case a.run.TimedOut:
+		return fmt.Sprintf("timed out after %v and was stopped", a.def.timeout())
+	case a.run.Cancelled:
+		return fmt.Sprintf("cancelled after %v", after)
+	case a.run.Signal != "":
+		return fmt.Sprintf("killed by signal %s", a.run.Signal)
+	}
+	return fmt.Sprintf("exit code %d", a.run.ExitCode)
+}

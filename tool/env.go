@@ -1,0 +1,92 @@
+package tool
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// credentialParts are the words that make the name of a variable look like a
+// credential's when one stands between its underscores.
+var credentialParts = map[string]bool{
+	"KEY": true, "TOKEN": true, "SECRET": true, "PASSWORD": true, "PASSWD": true, "CREDENTIALS": true,
+}
+
+// defaultPath is the PATH of a child where this process has none.
+const defaultPath = "/usr/local/bin:/usr/bin:/bin"
+
+// looksSecret reports whether a variable of this name is withheld from children.
+func looksSecret(name string) bool {
+	for part := range strings.SplitSeq(strings.ToUpper(name), "_") {
+		if credentialParts[part] {
+			return true
+		}
+	}
+	return false
+}
+
+// checkEnv returns what is wrong with the entries of a Def's Env.
+func checkEnv(env []string) []error {
+	var errs []error
+	seen := make(map[string]bool, len(env))
+	for i, entry := range env {
+		name, _, _ := strings.Cut(entry, "=")
+		switch key := envKey(name); {
+		case strings.ContainsRune(entry, 0):
+			errs = append(errs, fmt.Errorf("Env[%d] holds a NUL character", i))
+		case name == "" || strings.TrimSpace(name) != name:
+			errs = append(errs, fmt.Errorf("Env[%d] is neither KEY=VALUE nor KEY", i))
+		case seen[key]:
+			errs = append(errs, fmt.Errorf("Env[%d] names %s a second time", i, name))
+		default:
+			seen[key] = true
+		}
+	}
+	return errs
+}
+
+// environment returns the child's environment: this process's as it is now,
+// without what looks like a credential, changed by the Def's entries.
+func environment(entries []string, workDir string) []string {
+	named := make(map[string]bool, len(entries))
+	path, hasPath := os.LookupEnv("PATH")
+	if !hasPath && runtime.GOOS != "windows" {
+		path = defaultPath
+	}
+	var set []string
+	for _, entry := range entries {
+		name, value, sets := strings.Cut(entry, "=")
+		key := envKey(name)
+		named[key] = true
+		switch {
+		case sets && key == "PATH":
+			path = value
+		case sets:
+			set = append(set, entry)
+		}
+	}
+	env := make([]string, 0, len(os.Environ())+len(set)+2)
+	for _, entry := range os.Environ() {
+		name, _, _ := strings.Cut(entry, "=")
+		if key := envKey(name); key == "PATH" || key == "PWD" || looksSecret(name) && !named[key] {
+			continue
+		}
+		env = append(env, entry)
+	}
+	bin := filepath.Join(workDir, "usr", "bin")
+	if path != "" {
+		bin += string(filepath.ListSeparator) + path
+	}
+	env = append(env, "PWD="+workDir, "PATH="+bin)
+	return append(env, set...) // of two entries for one name the last counts
+}
+
+// envKey returns what tells variables apart: the name, on Windows without case.
+func envKey(name string) string {
+	if runtime.GOOS == "windows" {
+		return strings.ToUpper(name)
+	}
+	return name
+}
