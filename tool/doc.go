@@ -1,0 +1,100 @@
+// Package tool makes tools for agents written with [charm.land/fantasy]: out of
+// binaries, out of a jobs daemon, and out of Go functions.
+//
+// # Binaries as tools
+//
+// A [Def] names a binary and describes it to the model; [LoadTools] checks a
+// list of them and makes a tool of each:
+//
+//	tools, err := tool.LoadTools([]tool.Def{{
+//		Name:        "git",
+//		Description: "Runs git in the project's working copy.",
+//		Binary:      "git",
+//		Args:        []string{"--no-pager"},
+//	}}, workDir, logger)
+//	agent := fantasy.NewAgent(model, fantasy.WithTools(tools...))
+//
+// The model sends an [Input]: arguments, text for standard input, or both. The
+// program is started without a shell, so each argument arrives as it was sent.
+// It runs in workDir with the null device as standard input unless the call
+// brings one, and in a process group of its own, without a terminal.
+//
+// # What the model reads
+//
+// A program that exits with 0 answers what it wrote to stdout. If that is blank
+// the answer is stderr, under that label, and if both are blank
+// "(exit 0, no output)". Everything else is an error answer: its first line is
+// the exit code, the signal, or "timed out after …", and both streams follow
+// under their labels.
+//
+// The answer holds at most MaxOutput bytes of output. Of a longer stream the
+// head and the tail are kept, and a notice between them says how many bytes, as
+// the program wrote them, are missing. On failure both streams share the bound;
+// what one does not need the other gets. Memory does not grow with the output.
+//
+// Text is made fit for a model: ANSI sequences are removed, a line that was
+// redrawn with carriage returns or backspaces keeps its last state, invalid
+// UTF-8 becomes U+FFFD, NUL is dropped. A PNG, JPEG, GIF or WebP image of at most
+// [MaxImage] bytes on stdout becomes an image; a larger one and other binary
+// output are announced with type and size.
+//
+// What a host may want besides is in the answer's metadata: see [Result].
+//
+// # How a call ends
+//
+// When its Timeout is over, or the context ends, the process group is sent
+// SIGTERM, and SIGKILL two seconds later. When the program has ended, whatever it
+// left in its group is killed; a background child that keeps a pipe open neither
+// delays the answer nor turns success into failure. Run returns a Go error only
+// if the caller's context has ended, and then the context's own. Everything else
+// is an error answer, which the agent goes on from.
+//
+// On Windows, which has no SIGTERM, the program and its children are ended at
+// once, and batch files are refused, because a shell would read their arguments.
+//
+// # What a program sees
+//
+// A child inherits the environment of this process, as it is at the time of the
+// call, without the variables whose names look like credentials: those in which a
+// part between underscores is KEY, TOKEN, SECRET, PASSWORD, PASSWD or
+// CREDENTIALS, in any case. OPENAI_API_KEY, OTTERS_AGENT_TOKEN and
+// AWS_ACCESS_KEY_ID go; MONKEY stays. A Def passes one on by naming it in Env, or
+// sets a variable of its own there. The directory usr/bin below workDir stands in
+// front of PATH, and PWD is workDir.
+//
+// # Trust
+//
+// A Def grants the model everything its binary can do with any arguments, as the
+// user this process runs as. A Def of sh, python, git or find grants that user's
+// whole account; there is no such thing as a harmless argument list that this
+// package could check for you. What it does protect:
+//
+//   - No shell reads the arguments, and no argument is split, joined or lost.
+//   - A bare name is never looked up in the current directory, and a binary is
+//     resolved once, when the tools are loaded.
+//   - Variables that look like credentials do not reach the child. Others do, as
+//     do files: a name such as PGPASS or a file such as ~/.netrc is not caught.
+//   - Output cannot exhaust memory or the model's context, and cannot be blank,
+//     invalid or carry terminal sequences.
+//   - Nothing in the child's process group outlives the call.
+//
+// What it does not protect:
+//
+//   - workDir is where a program starts, not a sandbox. It can read and write
+//     whatever the user can.
+//   - A program that makes itself a daemon (a session or group of its own) lives
+//     on; it only cannot delay the answer.
+//   - There is no limit on the child's own memory, CPU time, disk or network.
+//   - Output is the words of a program, or of whoever wrote the files it read. A
+//     model may take them for instructions.
+//
+// To ask a person or a policy before a call, wrap the tools with [Guard].
+//
+// # Tools from functions
+//
+// [New] and [NewParallel] make a tool of a Go function whose input is a struct.
+// The model sees every field's full description, and the function runs only with
+// input that the schema allows. Use them instead of fantasy.NewAgentTool, which
+// shows no jsonschema tags, takes a map for a property named "*", refuses an
+// empty input and drops unknown keys.
+package tool
