@@ -45,9 +45,6 @@ type Options struct {
 	LongDescription bool
 }
 
-// Run is the function of a tool.
-type Run[In any] func(ctx context.Context, in In, call fantasy.ToolCall) (fantasy.ToolResponse, error)
-
 // New returns a tool that decodes its input into an In, a struct, and answers
 // what run returns. It panics if a model could not use the tool; the message
 // names the tool and the field.
@@ -62,7 +59,7 @@ func New[In any](name, description string, opts Options, run func(ctx context.Co
 type tool[In any] struct {
 	name, description string
 	opts              Options
-	run               Run[In]
+	run               func(context.Context, In, fantasy.ToolCall) (fantasy.ToolResponse, error)
 	input             *param
 	schema            map[string]any // of input; cloned for whoever asks
 
@@ -70,7 +67,7 @@ type tool[In any] struct {
 	provider fantasy.ProviderOptions
 }
 
-func newTool[In any](name, description string, opts Options, run Run[In]) (*tool[In], error) {
+func newTool[In any](name, description string, opts Options, run func(context.Context, In, fantasy.ToolCall) (fantasy.ToolResponse, error)) (*tool[In], error) {
 	in := reflect.TypeFor[In]()
 	switch {
 	case !ValidName(name):
@@ -131,7 +128,7 @@ func (t *tool[In]) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.Tool
 func (t *tool[In]) runSafely(ctx context.Context, in In, call fantasy.ToolCall) (resp fantasy.ToolResponse, err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			resp, err = Panicked(v), nil
+			resp = Panicked("The tool stopped with an internal error; what it did until then may have taken effect. Check before you call it again.", v)
 		}
 	}()
 	return t.run(ctx, in, call)
@@ -211,11 +208,11 @@ const (
 	maxPanicStack = 16 << 10
 )
 
-// Panicked returns the answer of a tool that panicked with value. It must be
-// called by the deferred function that recovered.
-func Panicked(value any) fantasy.ToolResponse {
-	resp := fantasy.NewTextErrorResponse("The tool stopped with an internal error; what it did until then may have taken effect. " +
-		"Check before you call it again, and with other input.")
+// Panicked returns the answer in place of that of a function that panicked with
+// value: the message for the model, the value and the stack for the host. It
+// must be called by the deferred function that recovered.
+func Panicked(message string, value any) fantasy.ToolResponse {
+	resp := fantasy.NewTextErrorResponse(message)
 	metadata, err := json.Marshal(Panic{
 		Value: text.Cut(fmt.Sprint(value), maxPanicValue),
 		Stack: text.Cut(string(debug.Stack()), maxPanicStack),
