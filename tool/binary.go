@@ -52,9 +52,9 @@ type binary struct {
 	logger    *zap.Logger
 }
 
-func (b *binary) tool(description string) fantasy.AgentTool {
+func (b *binary) tool(input *typed.Input[Input], description string) fantasy.AgentTool {
 	opts := typed.Options{Parallel: b.def.Parallel, MaxOutput: -1, LongDescription: true}
-	return typed.New(b.def.Name, description, opts, b.run)
+	return input.New(b.def.Name, description, opts, b.run)
 }
 
 func (b *binary) run(ctx context.Context, in Input, _ fantasy.ToolCall) (fantasy.ToolResponse, error) {

@@ -13,6 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/fantasytools/fantasytools/internal/text"
+	"github.com/fantasytools/fantasytools/internal/typed"
 )
 
 // DefaultMaxOutput is how many bytes of text an answer may hold, notices aside,
@@ -41,24 +42,24 @@ func LoadTools(defs []Def, workDir string, logger *zap.Logger) ([]fantasy.AgentT
 	if err != nil {
 		return nil, err
 	}
+	input := typed.Describe[Input]()
 	errs := checkNames(defs)
 	tools := make([]fantasy.AgentTool, 0, len(defs))
 	for i := range defs {
 		d := defs[i]
-		label := d.label(i)
 		problems := d.check()
 		path, err := resolve(d.Binary, dir)
 		if err != nil {
 			problems = append(problems, err)
 		}
 		if len(problems) > 0 {
-			errs = append(errs, within(label, problems))
+			errs = append(errs, within(d.label(i), problems))
 			continue
 		}
 		d.Args = append([]string(nil), d.Args...)
 		d.Env = append([]string(nil), d.Env...)
 		b := &binary{def: d, path: path, dir: dir, logger: logger}
-		tools = append(tools, b.tool(describe(&d, dir, logger)))
+		tools = append(tools, b.tool(input, describe(&d, dir, logger)))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)

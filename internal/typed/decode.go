@@ -148,7 +148,7 @@ func (p *param) decodeAbsent(sent []bool, v reflect.Value) *refusal {
 		wants[i] = fmt.Sprintf("%q (%s)", field.name, field.want())
 	}
 	r := refuse("lacks %s", strings.Join(wants, " and "))
-	r.example = exampleOf(required(p.fields))
+	r.example = exampleOf(p.likely())
 	return r
 }
 

@@ -177,7 +177,7 @@ func (p *param) example() string {
 	case mapKind:
 		return `{"key": ` + p.elem.example() + "}"
 	case objectKind:
-		return exampleOf(required(p.fields))
+		return exampleOf(p.likely())
 	}
 	return `"text"`
 }
@@ -198,6 +198,15 @@ func (p *param) exampleText() string {
 		return p.maximum
 	}
 	return "1"
+}
+
+// likely returns the fields that a call has: the required ones, or, if there
+// are none, the first.
+func (p *param) likely() []*param {
+	if fields := required(p.fields); len(fields) > 0 {
+		return fields
+	}
+	return p.fields[:min(1, len(p.fields))]
 }
 
 // exampleOf returns an object with those keys, as JSON.

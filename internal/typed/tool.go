@@ -45,53 +45,85 @@ type Options struct {
 	LongDescription bool
 }
 
+// function is what a tool runs.
+type function[In any] = func(ctx context.Context, in In, call fantasy.ToolCall) (fantasy.ToolResponse, error)
+
 // New returns a tool that decodes its input into an In, a struct, and answers
 // what run returns. It panics if a model could not use the tool; the message
 // names the tool and the field.
 func New[In any](name, description string, opts Options, run func(ctx context.Context, in In, call fantasy.ToolCall) (fantasy.ToolResponse, error)) fantasy.AgentTool {
-	t, err := newTool[In](name, description, opts, run)
+	in, err := describe[In]()
 	if err != nil {
 		panic(fmt.Sprintf("tool %q: %v", name, err))
 	}
-	return t
+	return in.New(name, description, opts, run)
+}
+
+// Input is what is known of the input of tools: it is worth sharing between
+// many tools with the same In.
+type Input[In any] struct {
+	param  *param
+	schema map[string]any // cloned for whoever asks
+}
+
+// Describe returns what New finds out about an In. It panics as New does.
+func Describe[In any]() *Input[In] {
+	in, err := describe[In]()
+	if err != nil {
+		panic(err.Error())
+	}
+	return in
+}
+
+func describe[In any]() (*Input[In], error) {
+	typ := reflect.TypeFor[In]()
+	if typ.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("the input %s is not a struct", typ)
+	}
+	param, err := newParam(typ, nil)
+	if err != nil {
+		return nil, fmt.Errorf("the input %s: %w", typ, err)
+	}
+	schema, err := schemaOf(param)
+	if err != nil {
+		return nil, fmt.Errorf("the input %s: %w", typ, err)
+	}
+	return &Input[In]{param: param, schema: schema}, nil
+}
+
+// New is like the function New.
+func (in *Input[In]) New(name, description string, opts Options, run func(ctx context.Context, in In, call fantasy.ToolCall) (fantasy.ToolResponse, error)) fantasy.AgentTool {
+	if err := checkTool(name, description, opts); err != nil {
+		panic(fmt.Sprintf("tool %q: %v", name, err))
+	}
+	if run == nil {
+		panic(fmt.Sprintf("tool %q: there is no function to run", name))
+	}
+	return &tool[In]{Input: in, name: name, description: description, opts: opts, run: run}
+}
+
+func checkTool(name, description string, opts Options) error {
+	switch {
+	case !ValidName(name):
+		return fmt.Errorf("the name does not match %s", namePattern)
+	case strings.TrimSpace(description) == "":
+		return errors.New("the description is empty")
+	case !utf8.ValidString(description) || strings.Contains(description, "\x00"):
+		return errors.New("the description is not UTF-8 without NUL")
+	case !opts.LongDescription && utf8.RuneCountInString(description) > MaxDescription:
+		return fmt.Errorf("the description has more than %d characters", MaxDescription)
+	}
+	return nil
 }
 
 type tool[In any] struct {
+	*Input[In]
 	name, description string
 	opts              Options
-	run               func(context.Context, In, fantasy.ToolCall) (fantasy.ToolResponse, error)
-	input             *param
-	schema            map[string]any // of input; cloned for whoever asks
+	run               function[In]
 
 	mu       sync.Mutex
 	provider fantasy.ProviderOptions
-}
-
-func newTool[In any](name, description string, opts Options, run func(context.Context, In, fantasy.ToolCall) (fantasy.ToolResponse, error)) (*tool[In], error) {
-	in := reflect.TypeFor[In]()
-	switch {
-	case !ValidName(name):
-		return nil, fmt.Errorf("the name does not match %s", namePattern)
-	case strings.TrimSpace(description) == "":
-		return nil, errors.New("the description is empty")
-	case !utf8.ValidString(description) || strings.Contains(description, "\x00"):
-		return nil, errors.New("the description is not UTF-8 without NUL")
-	case !opts.LongDescription && utf8.RuneCountInString(description) > MaxDescription:
-		return nil, fmt.Errorf("the description has more than %d characters", MaxDescription)
-	case run == nil:
-		return nil, errors.New("there is no function to run")
-	case in.Kind() != reflect.Struct:
-		return nil, fmt.Errorf("the input %s is not a struct", in)
-	}
-	input, err := newParam(in, nil)
-	if err != nil {
-		return nil, fmt.Errorf("the input %s: %w", in, err)
-	}
-	schema, err := schemaOf(input)
-	if err != nil {
-		return nil, fmt.Errorf("the input %s: %w", in, err)
-	}
-	return &tool[In]{name: name, description: description, opts: opts, run: run, input: input, schema: schema}, nil
 }
 
 // Info describes the tool. Maps and slices are fresh: an agent writes into them.
@@ -111,7 +143,7 @@ func (t *tool[In]) Info() fantasy.ToolInfo {
 // function had to say until then.
 func (t *tool[In]) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolResponse, error) {
 	var in In
-	if r := t.input.decodeInput(call.Input, reflect.ValueOf(&in).Elem()); r != nil {
+	if r := t.param.decodeInput(call.Input, reflect.ValueOf(&in).Elem()); r != nil {
 		return fantasy.NewTextErrorResponse(r.String()), nil
 	}
 	resp, err := t.runSafely(ctx, in, call)
