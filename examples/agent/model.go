@@ -23,12 +23,14 @@ type model struct {
 
 // service is a place that speaks OpenAI's chat completions.
 type service struct {
-	name    string
+	name    string // of one with an address of its own: the host
 	keyVar  string // holds the key
 	urlVar  string // holds the address, and chooses the service; "": it is fixed
 	baseURL string
 	model   string // the default; "": -model must name one
 }
+
+const openAIKeyVar = "OPENAI_API_KEY"
 
 // services in the order in which the environment is asked for them.
 //
@@ -37,8 +39,8 @@ type service struct {
 // charm.land/fantasy/providers/anthropic, openai, google, openrouter and so on:
 // newServiceModel is the place.
 var services = []service{
-	{name: "the service of OPENAI_BASE_URL", keyVar: "OPENAI_API_KEY", urlVar: "OPENAI_BASE_URL"},
-	{name: "OpenAI", keyVar: "OPENAI_API_KEY", baseURL: "https://api.openai.com/v1", model: "gpt-5-mini"},
+	{keyVar: openAIKeyVar, urlVar: "OPENAI_BASE_URL"},
+	{name: "OpenAI", keyVar: openAIKeyVar, baseURL: "https://api.openai.com/v1", model: "gpt-5-mini"},
 	{name: "OpenRouter", keyVar: "OPENROUTER_API_KEY", baseURL: "https://openrouter.ai/api/v1", model: "openai/gpt-5-mini"},
 	{name: "Anthropic", keyVar: "ANTHROPIC_API_KEY", baseURL: "https://api.anthropic.com/v1", model: "claude-haiku-4-5"},
 	{name: "Gemini", keyVar: "GEMINI_API_KEY", baseURL: "https://generativelanguage.googleapis.com/v1beta/openai", model: "gemini-2.5-flash"},
@@ -55,7 +57,7 @@ func (s *service) variable() string {
 // describe is the service's line in the usage.
 func (s *service) describe() string {
 	if s.urlVar != "" {
-		return "the address of any service that speaks OpenAI's protocol; needs -model; key: " + s.keyVar + ", if any"
+		return "any service that speaks OpenAI's protocol, by its address; needs -model; key: " + s.keyVar + ", if any"
 	}
 	return fmt.Sprintf("%s, default model %s", s.name, s.model)
 }
@@ -100,9 +102,14 @@ func newScriptModel(opts *options) (*model, error) {
 func newServiceModel(ctx context.Context, s service, name string) (*model, error) {
 	if s.urlVar != "" {
 		s.baseURL = value(s.urlVar)
-		if err := checkURL(s.baseURL); err != nil {
+		host, err := hostOf(s.baseURL)
+		if err != nil {
 			return nil, fmt.Errorf("%s %w", s.urlVar, err)
 		}
+		s.name = host
+	}
+	if s.keyVar != openAIKeyVar {
+		withoutOpenAISettings()
 	}
 	if name == "" {
 		name = s.model
@@ -126,11 +133,20 @@ func newServiceModel(ctx context.Context, s service, name string) (*model, error
 	}, nil
 }
 
-// checkURL does not repeat the address, which may hold a password.
-func checkURL(address string) error {
+// hostOf returns the host of a service's address. Its errors do not repeat the
+// address, which may hold a password.
+func hostOf(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return errors.New("is not an address such as http://localhost:11434/v1")
+		return "", errors.New("is not an address such as http://localhost:11434/v1")
 	}
-	return nil
+	return u.Host, nil
+}
+
+// withoutOpenAISettings forgets variables from which the SDK below the provider
+// would send headers to any service. They are meant for OpenAI.
+func withoutOpenAISettings() {
+	for _, name := range []string{"OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_CUSTOM_HEADERS", "OPENAI_ADMIN_KEY"} {
+		_ = os.Unsetenv(name)
+	}
 }

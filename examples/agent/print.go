@@ -2,11 +2,11 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -65,8 +65,12 @@ func (p *printer) header(model string, opts *options, tools []fantasy.AgentTool)
 	for i, t := range tools {
 		names[i] = t.Info().Name
 	}
-	return p.printf(blockHeader, "model:   %s\nworkdir: %s\ntools:   %s\nprompt:  %s\n", printable(model),
-		printable(cmp.Or(opts.workDir, ".")), strings.Join(names, ", "), printable(opts.prompt))
+	dir, err := filepath.Abs(opts.workDir)
+	if err != nil {
+		return err
+	}
+	return p.printf(blockHeader, "model:   %s\nworkdir: %s\ntools:   %s\nprompt:  %s\n",
+		printable(model), printable(dir), strings.Join(names, ", "), printable(opts.prompt))
 }
 
 func (p *printer) text(_, delta string) error {

@@ -22,7 +22,7 @@ func (s *service) explain(err error, model, key string) error {
 	var connection *url.Error
 	switch {
 	case errors.As(err, &answer) && answer.StatusCode != 0:
-		return errors.New(s.refusal(answer.StatusCode, model) + said(answer.Message, key))
+		return errors.New(s.refusal(answer.StatusCode, model, key) + said(answer.Message, key))
 	case errors.As(err, &connection):
 		return fmt.Errorf("cannot reach %s: %s", s.name, plain(connection.Err.Error(), key))
 	}
@@ -30,13 +30,17 @@ func (s *service) explain(err error, model, key string) error {
 }
 
 // refusal says what a status means for the user.
-func (s *service) refusal(status int, model string) string {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
+func (s *service) refusal(status int, model, key string) string {
+	switch {
+	case (status == http.StatusUnauthorized || status == http.StatusForbidden) && key == "":
+		return fmt.Sprintf("%s asks for a key, and there is none in %s", s.name, s.keyVar)
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return fmt.Sprintf("%s does not accept the key in %s", s.name, s.keyVar)
-	case http.StatusNotFound:
+	case status == http.StatusNotFound && s.urlVar != "":
+		return fmt.Sprintf("%s does not know the model %s, or the path in %s is wrong; it often ends with /v1", s.name, model, s.urlVar)
+	case status == http.StatusNotFound:
 		return fmt.Sprintf("%s does not know the model %s (-model chooses another)", s.name, model)
-	case http.StatusTooManyRequests:
+	case status == http.StatusTooManyRequests:
 		return fmt.Sprintf("%s has had enough requests for now, or the account has no credit left", s.name)
 	}
 	return fmt.Sprintf("%s answered %d %s", s.name, status, cmp.Or(http.StatusText(status), "(unknown status)"))
