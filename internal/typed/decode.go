@@ -166,19 +166,22 @@ func (p *param) refuseUnknown(name string) *refusal {
 		r.example = "{}"
 		return r
 	}
-	hint := ""
-	names := make([]string, len(p.fields))
-	for i, field := range p.fields {
-		names[i] = field.name
-		if folded(field.name) == folded(name) {
-			hint = fmt.Sprintf(" (did you mean %q?)", field.name)
-		}
-	}
-	return refuse("has the unknown key %s%s; the keys are %s", quote(name), hint, quoteAll(names))
+	return refuse("has the unknown key %s%s; the keys are %s", quote(name), p.meant(name), quoteAll(names(p.fields)))
 }
 
-// folded returns a name without what models vary in it.
-func folded(name string) string {
+// meant asks for the parameter whose name is spelt differently.
+func (p *param) meant(name string) string {
+	folded := fold(name)
+	for _, field := range p.fields {
+		if fold(field.name) == folded {
+			return fmt.Sprintf(" (did you mean %q?)", field.name)
+		}
+	}
+	return ""
+}
+
+// fold returns a name without what models vary in it.
+func fold(name string) string {
 	return strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name))
 }
 

@@ -1,0 +1,499 @@
+package typed_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"charm.land/fantasy"
+	"charm.land/fantasy/schema"
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/fantasytools/fantasytools/internal/typed"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// newTool returns a tool with the input In that does nothing.
+func newTool[In any](name string) fantasy.AgentTool {
+	return typed.New(name, "Does nothing.", typed.Options{}, func(context.Context, In, fantasy.ToolCall) (fantasy.ToolResponse, error) {
+		return fantasy.ToolResponse{}, nil
+	})
+}
+
+type commas struct {
+	Bin   string `json:"bin" jsonschema:"description=BIN name (sh, jq, kubectl), as listed,minimal or not"`
+	Count int    `json:"count,omitempty" jsonschema:"description=How many, at most,minimum=1,maximum=20,default=1"`
+	Old   string `json:"old,omitempty" jsonschema:"description=Escaped\\,default=as invopop wants,enum=a\\,b,enum=c"`
+	Other string `json:"other" jsonschema_description:"Said elsewhere, with commas, minimum=1"`
+	First string `json:"first" jsonschema:"default=x,y,description=The description comes last, here"`
+}
+
+type optional struct {
+	Must      string  `json:"must" jsonschema:"description=Required"`
+	Pointer   *string `json:"pointer" jsonschema:"description=Optional as a pointer"`
+	OmitEmpty string  `json:"omit_empty,omitempty" jsonschema:"description=Optional by omitempty"`
+	OmitZero  int     `json:"omit_zero,omitzero" jsonschema:"description=Optional by omitzero"`
+	Default   bool    `json:"default" jsonschema:"description=Optional by its default,default=true"`
+	Forced    *string `json:"forced,omitempty" jsonschema:"required,description=Required by its tag"`
+	Hidden    string  `json:"-"`
+	HostOnly  string  `json:"host_only" jsonschema:"-"`
+	_         string
+}
+
+type inner struct {
+	Deep string `json:"deep" jsonschema:"description=From the innermost struct"`
+}
+
+type embedded struct {
+	inner
+	Mid int `json:"mid,omitempty" jsonschema:"description=From the middle"`
+}
+
+type flattened struct {
+	embedded
+	Own []inner `json:"own" jsonschema:"description=A list of them"`
+}
+
+type limits struct {
+	Low   int     `json:"low" jsonschema:"description=Ends with a stop.,minimum=-5"`
+	High  float64 `json:"high" jsonschema:"description=Ends without,maximum=0.5"`
+	Size  uint    `json:"size" jsonschema:"description=A size"`
+	Word  string  `json:"word" jsonschema:"description=Is it a question?,default=a \"b\""`
+	Empty string  `json:"empty" jsonschema:"description=Nothing by default,default="`
+	Pick  string  `json:"pick" jsonschema:"description=A choice,enum=x,enum=y z,default=x"`
+}
+
+func TestTheSchemaIsGolden(t *testing.T) {
+	tools := []fantasy.AgentTool{
+		newTool[struct{}]("no_parameters"),
+		newTool[commas]("commas"),
+		newTool[optional]("optional"),
+		newTool[flattened]("embedded_structs"),
+		newTool[limits]("limits"),
+		newTool[everything]("every_type"),
+	}
+	for _, tool := range tools {
+		info := tool.Info()
+		t.Run(info.Name, func(t *testing.T) {
+			var got bytes.Buffer
+			enc := json.NewEncoder(&got)
+			enc.SetEscapeHTML(false)
+			enc.SetIndent("", "  ")
+			if err := enc.Encode(info); err != nil {
+				t.Fatal(err)
+			}
+			file := filepath.Join("testdata", "schema", info.Name+".json")
+			if *update {
+				if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("%s (-want +got):\n%s", file, diff)
+			}
+		})
+	}
+}
+
+func TestDescriptionsAreWholeWithTheirCommas(t *testing.T) {
+	want := map[string]string{
+		"bin":   "BIN name (sh, jq, kubectl), as listed,minimal or not",
+		"count": "How many, at most. From 1 to 20; default 1.",
+		"old":   `Escaped,default=as invopop wants. One of "a,b", "c".`,
+		"other": "Said elsewhere, with commas, minimum=1",
+		"first": `The description comes last, here. Default "x,y".`,
+	}
+	got := map[string]string{}
+	for name, p := range newTool[commas]("commas").Info().Parameters {
+		got[name] = p.(map[string]any)["description"].(string)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("descriptions (-want +got):\n%s", diff)
+	}
+}
+
+func TestAMapIsAnObjectWithAdditionalProperties(t *testing.T) {
+	type in struct {
+		Labels map[string]string `json:"labels,omitempty" jsonschema:"description=Labels"`
+	}
+	want := map[string]any{"labels": map[string]any{
+		"type": "object", "description": "Labels", "additionalProperties": map[string]any{"type": "string"},
+	}}
+	if diff := cmp.Diff(want, newTool[in]("job").Info().Parameters); diff != "" {
+		t.Errorf("parameters (-want +got):\n%s", diff)
+	}
+	got, _ := call[in](t, `{"labels":{"*":"a","b":"c"}}`)
+	if diff := cmp.Diff(in{Labels: map[string]string{"*": "a", "b": "c"}}, *got); diff != "" {
+		t.Errorf("decoded (-want +got):\n%s", diff)
+	}
+}
+
+func TestNothingInTheSchemaIsEverNull(t *testing.T) {
+	for _, tool := range []fantasy.AgentTool{newTool[struct{}]("none"), newTool[page]("optional"), newTool[everything]("all")} {
+		info := tool.Info()
+		b, err := json.Marshal(map[string]any{"properties": info.Parameters, "required": info.Required})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(b), "null") {
+			t.Errorf("%s: %s", info.Name, b)
+		}
+	}
+	info := newTool[struct{}]("none").Info()
+	if info.Parameters == nil || len(info.Parameters) != 0 || info.Required == nil || len(info.Required) != 0 {
+		t.Errorf("a tool without parameters has Parameters %#v and Required %#v, want both empty and not nil", info.Parameters, info.Required)
+	}
+}
+
+// walk calls visit for every schema among and below the properties.
+func walk(properties map[string]any, inMap bool, visit func(schema map[string]any, inMap bool)) {
+	for _, p := range properties {
+		s := p.(map[string]any)
+		visit(s, inMap)
+		for _, key := range []string{"items", "additionalProperties"} {
+			if child, ok := s[key].(map[string]any); ok {
+				walk(map[string]any{key: child}, true, visit)
+			}
+		}
+		if children, ok := s["properties"].(map[string]any); ok {
+			walk(children, false, visit)
+		}
+	}
+}
+
+func TestOnlyWhatEveryProviderAcceptsIsInTheSchema(t *testing.T) {
+	for _, tool := range []fantasy.AgentTool{newTool[commas]("commas"), newTool[optional]("optional"), newTool[flattened]("flat"), newTool[limits]("limits"), newTool[everything]("all")} {
+		walk(tool.Info().Parameters, false, func(s map[string]any, isElem bool) {
+			for key := range s {
+				switch key {
+				case "type", "description":
+				case "properties", "required":
+					if s["type"] != "object" {
+						t.Errorf("%s in %v", key, s)
+					}
+				case "items":
+					if s["type"] != "array" || s["items"].(map[string]any)["type"] == nil {
+						t.Errorf("items without a type in %v", s)
+					}
+				case "enum":
+					if s["type"] != "string" {
+						t.Errorf("enum in %v", s)
+					}
+				case "additionalProperties":
+					if s["type"] != "object" || s["properties"] != nil {
+						t.Errorf("additionalProperties of what is no map in %v", s)
+					}
+				default:
+					t.Errorf("the keyword %s in %v", key, s)
+				}
+			}
+			if !isElem && s["description"] == nil {
+				t.Errorf("no description in %v", s)
+			}
+		})
+	}
+}
+
+func TestInfoIsFreshEachTime(t *testing.T) {
+	tool := newTool[everything]("all")
+	want := tool.Info()
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 50 {
+				info := tool.Info()
+				schema.Normalize(info.Parameters)
+				spoil(info.Parameters)
+				for i := range info.Required {
+					info.Required[i] = "spoiled"
+				}
+				tool.SetProviderOptions(fantasy.ProviderOptions{"x": nil})
+				tool.ProviderOptions()["y"] = nil
+				if _, err := tool.Run(context.Background(), fantasy.ToolCall{Input: `{"args":["a"],"status":"done"}`}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if diff := cmp.Diff(want, tool.Info()); diff != "" {
+		t.Errorf("what one caller writes another one sees (-want +got):\n%s", diff)
+	}
+	if got, want := tool.ProviderOptions(), (fantasy.ProviderOptions{"x": nil}); !cmp.Equal(got, want) {
+		t.Errorf("ProviderOptions() = %v, want %v", got, want)
+	}
+}
+
+func spoil(m map[string]any) {
+	for key, value := range m {
+		switch value := value.(type) {
+		case map[string]any:
+			spoil(value)
+		case []string:
+			for i := range value {
+				value[i] = "spoiled"
+			}
+		default:
+			m[key] = "spoiled"
+		}
+	}
+	m["spoiled"] = true
+}
+
+type recursive struct {
+	Children []recursive `json:"children" jsonschema:"description=Children"`
+}
+
+type textual struct{}
+
+func (textual) MarshalText() ([]byte, error)  { return nil, nil }
+func (*textual) UnmarshalText(b []byte) error { return nil }
+
+func TestNewPanicsWhereAModelCouldNotUseTheTool(t *testing.T) {
+	name := func(name string) func() { return func() { newTool[struct{}](name) } }
+	described := func(description string, opts typed.Options) func() {
+		return func() {
+			typed.New("t", description, opts, func(context.Context, struct{}, fantasy.ToolCall) (fantasy.ToolResponse, error) {
+				return fantasy.ToolResponse{}, nil
+			})
+		}
+	}
+	const nameRule = "the name does not match ^[A-Za-z_][A-Za-z0-9_-]{0,63}$"
+	tests := []struct {
+		name string
+		make func()
+		want string // "": no panic
+	}{
+		{"a good name", name("_a-Z9"), ""},
+		{"a name of 64 characters", name(strings.Repeat("a", 64)), ""},
+		{"a name of 65 characters", name(strings.Repeat("a", 65)), nameRule},
+		{"an empty name", name(""), nameRule},
+		{"a blank name", name("  "), nameRule},
+		{"a name with a dot", name("python3.11"), `tool "python3.11": ` + nameRule},
+		{"a name with plus signs", name("clang++"), nameRule},
+		{"a name with a space", name("my tool"), nameRule},
+		{"a name with a slash", name("a/b"), nameRule},
+		{"a name of a bracket", name("["), nameRule},
+		{"a name of other letters", name("é"), nameRule},
+		{"a name that begins with a digit", name("7z"), nameRule},
+		{"a name with a line break at its end", name("a\n"), nameRule},
+
+		{"an empty description", described(" \n", typed.Options{}), "the description is empty"},
+		{"a description with NUL", described("a\x00", typed.Options{}), "not UTF-8 without NUL"},
+		{"a description that is not UTF-8", described("a\xff", typed.Options{}), "not UTF-8 without NUL"},
+		{"a description of 1024 characters", described(strings.Repeat("é", 1024), typed.Options{}), ""},
+		{"a description of 1025 characters", described(strings.Repeat("é", 1025), typed.Options{}), "more than 1024 characters"},
+		{"a long description that is allowed", described(strings.Repeat("é", 9000), typed.Options{LongDescription: true}), ""},
+		{"no function", func() { typed.New[struct{}]("t", "d", typed.Options{}, nil) }, "there is no function to run"},
+
+		{"a string as input", func() { newTool[string]("t") }, "the input string is not a struct"},
+		{"a map as input", func() { newTool[map[string]any]("t") }, "is not a struct"},
+		{"a pointer as input", func() { newTool[*page]("t") }, "is not a struct"},
+		{"any as input", func() { newTool[any]("t") }, "is not a struct"},
+		{"a field without a json name", func() {
+			newTool[struct {
+				Path string `jsonschema:"description=d"`
+			}]("t")
+		}, "field Path: it has no json name"},
+		{"a field with a comma for a json name", func() {
+			newTool[struct {
+				Path string `json:",omitempty" jsonschema:"description=d"`
+			}]("t")
+		}, "field Path: it has no json name"},
+		{"a field with a bad json name", func() {
+			newTool[struct {
+				Path string `json:"the.path" jsonschema:"description=d"`
+			}]("t")
+		}, `field Path: the name "the.path" does not match`},
+		{"a field without a description", func() {
+			newTool[struct {
+				Path string `json:"path" description:"d"`
+			}]("t")
+		}, "field Path: it has no description"},
+		{"a nested field without a description", func() {
+			newTool[struct {
+				In []struct {
+					Path string `json:"path"`
+				} `json:"in" jsonschema:"description=d"`
+			}]("t")
+		}, "field In: field Path: it has no description"},
+		{"two descriptions", func() {
+			newTool[struct {
+				Path string `json:"path" jsonschema:"description=d" jsonschema_description:"d"`
+			}]("t")
+		}, "field Path: it has two descriptions"},
+		{"an unknown json option", func() {
+			newTool[struct {
+				N int `json:"n,string" jsonschema:"description=d"`
+			}]("t")
+		}, `field N: the json option "string" is not supported`},
+		{"an unknown key of the tag", func() {
+			newTool[struct {
+				N int `json:"n" jsonschema:"descripton=d"`
+			}]("t")
+		}, `field N: the jsonschema tag holds "descripton=d"`},
+		{"a keyword that not every provider accepts", func() {
+			newTool[struct {
+				S string `json:"s" jsonschema:"description=d,pattern=^a$"`
+			}]("t")
+		}, `field S: the jsonschema tag holds "pattern=^a$"`},
+		{"enum on an integer", func() {
+			newTool[struct {
+				N int `json:"n" jsonschema:"description=d,enum=1"`
+			}]("t")
+		}, "field N: enum is for strings only"},
+		{"a choice given twice", func() {
+			newTool[struct {
+				S string `json:"s" jsonschema:"description=d,enum=a,enum=a"`
+			}]("t")
+		}, `field S: enum has "a" twice`},
+		{"a default that is no choice", func() {
+			newTool[struct {
+				S string `json:"s" jsonschema:"description=d,enum=a,default=b"`
+			}]("t")
+		}, `field S: the default "b" is not one of "a"`},
+		{"a default out of range", func() {
+			newTool[struct {
+				N int `json:"n" jsonschema:"description=d,maximum=5,default=6"`
+			}]("t")
+		}, `field N: the default "6" is not an integer from -9223372036854775808 to 5`},
+		{"a default of another type", func() {
+			newTool[struct {
+				B bool `json:"b" jsonschema:"description=d,default=1"`
+			}]("t")
+		}, `field B: the default "1" is not true or false`},
+		{"a default of a list", func() {
+			newTool[struct {
+				L []string `json:"l" jsonschema:"description=d,default=a"`
+			}]("t")
+		}, "field L: a default is for strings, numbers and booleans only"},
+		{"a default of what is required", func() {
+			newTool[struct {
+				N int `json:"n" jsonschema:"required,description=d,default=6"`
+			}]("t")
+		}, "field N: it is required and has a default"},
+		{"two defaults", func() {
+			newTool[struct {
+				N int `json:"n" jsonschema:"description=d,default=6,default=7"`
+			}]("t")
+		}, "field N: default is given twice"},
+		{"limits of a string", func() {
+			newTool[struct {
+				S string `json:"s" jsonschema:"description=d,minimum=1"`
+			}]("t")
+		}, "field S: minimum 1: a limit is for numbers only"},
+		{"limits the wrong way round", func() {
+			newTool[struct {
+				N int `json:"n" jsonschema:"description=d,minimum=5,maximum=4"`
+			}]("t")
+		}, "field N: minimum 5 is above maximum 4"},
+		{"a limit that is no number", func() {
+			newTool[struct {
+				N float64 `json:"n" jsonschema:"description=d,minimum=0x1p4"`
+			}]("t")
+		}, "field N: minimum 0x1p4: it is not a number"},
+		{"a fraction as the limit of an integer", func() {
+			newTool[struct {
+				N int `json:"n" jsonschema:"description=d,minimum=1.5"`
+			}]("t")
+		}, "field N: minimum 1.5: it is not an integer"},
+		{"two fields with one name", func() {
+			newTool[struct {
+				page
+				Max int `json:"limit" jsonschema:"description=d"`
+			}]("t")
+		}, `two fields have the name "limit"`},
+		{"an embedded pointer", func() {
+			newTool[struct {
+				*page
+			}]("t")
+		}, "field page: only a struct, not a pointer to one, can be embedded"},
+		{"a recursive type", func() { newTool[recursive]("t") }, "field Children: the type typed_test.recursive holds itself"},
+		{"a channel", func() {
+			newTool[struct {
+				C chan int `json:"c" jsonschema:"description=d"`
+			}]("t")
+		}, "field C: the type chan int is not supported"},
+		{"a function", func() {
+			newTool[struct {
+				F func() `json:"f" jsonschema:"description=d"`
+			}]("t")
+		}, "field F: the type func() is not supported"},
+		{"an interface with methods", func() {
+			newTool[struct {
+				E error `json:"e" jsonschema:"description=d"`
+			}]("t")
+		}, "field E: the type error is not supported"},
+		{"a pointer to a pointer", func() {
+			newTool[struct {
+				P **int `json:"p" jsonschema:"description=d"`
+			}]("t")
+		}, "field P: the type *int is not supported"},
+		{"an array", func() {
+			newTool[struct {
+				A [2]int `json:"a" jsonschema:"description=d"`
+			}]("t")
+		}, "field A: the type [2]int is not supported"},
+		{"bytes", func() {
+			newTool[struct {
+				B []byte `json:"b" jsonschema:"description=d"`
+			}]("t")
+		}, "field B: a list of bytes is not supported"},
+		{"a list of anything", func() {
+			newTool[struct {
+				L []any `json:"l" jsonschema:"description=d"`
+			}]("t")
+		}, "field L: a list of anything is not supported"},
+		{"a map with other keys", func() {
+			newTool[struct {
+				M map[int]string `json:"m" jsonschema:"description=d"`
+			}]("t")
+		}, "field M: the type map[int]string is not supported"},
+		{"a duration", func() {
+			newTool[struct {
+				D time.Duration `json:"d" jsonschema:"description=d"`
+			}]("t")
+		}, "field D: a duration is a number of nanoseconds"},
+		{"a time", func() {
+			newTool[struct {
+				T time.Time `json:"t" jsonschema:"description=d"`
+			}]("t")
+		}, "field T: the type time.Time is not supported: it decodes itself"},
+		{"a type that decodes itself", func() {
+			newTool[struct {
+				T *textual `json:"t" jsonschema:"description=d"`
+			}]("t")
+		}, "field T: the type typed_test.textual is not supported: it decodes itself"},
+		{"a number as text", func() {
+			newTool[struct {
+				N json.Number `json:"n" jsonschema:"description=d"`
+			}]("t")
+		}, "field N: the type json.Number is not supported"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			defer func() {
+				message, _ := recover().(string)
+				switch {
+				case tt.want == "" && message != "":
+					t.Errorf("New panicked: %s", message)
+				case tt.want != "" && (!strings.Contains(message, tt.want) || !strings.HasPrefix(message, "tool ")):
+					t.Errorf("New panicked with %q, want one that holds %q", message, tt.want)
+				}
+			}()
+			tt.make()
+		})
+	}
+}
