@@ -1,0 +1,232 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+// limit bounds what takes moments, on a machine that is busy.
+const limit = time.Minute
+
+// command is the built agent in an environment that holds no key. It is killed
+// when the test has ended, or when it takes too long.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, agentBinary, args...)
+	cmd.Dir = t.TempDir()
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "LC_ALL=C"}
+	return cmd
+}
+
+// output runs the command to its end.
+func output(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, status int) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
+}
+
+func writeFiles(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// linkPrograms makes a directory for PATH that holds only these programs.
+func linkPrograms(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		path, err := exec.LookPath(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(path, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+var (
+	workDirs  = regexp.MustCompile(`(?m)^workdir: /.*`)
+	durations = regexp.MustCompile(`(?m)(^\[\d+\] [^,\n]+, )[0-9.]+m?s,`)
+	padding   = regexp.MustCompile(`(?m)^    +(\d)`) // of wc on BSD
+	argv0     = regexp.MustCompile(`\S*/grep:`)
+	sizeOfErr = regexp.MustCompile(`(?m)(^\[\d+\] exit code 2, .*), \d+ bytes`) // has argv[0] in it
+)
+
+// normalise replaces what differs from run to run and from machine to machine.
+func normalise(out string) string {
+	out = workDirs.ReplaceAllString(out, "workdir: /home/you/garden")
+	out = durations.ReplaceAllString(out, "${1}5ms,")
+	out = padding.ReplaceAllString(out, "    $1")
+	out = argv0.ReplaceAllString(out, "grep:")
+	return sizeOfErr.ReplaceAllString(out, "$1, 50 bytes")
+}
+
+func TestTheOfflineRunShowsRealCallsOnRealFiles(t *testing.T) {
+	cmd := command(t)
+	writeFiles(t, cmd.Dir, map[string]string{
+		"README.md":   "# A garden\n\nWhat grows here.\n",
+		"plants.txt":  "ash\nbirch\ncedar\ndogwood\n",
+		"empty":       "",
+		"src/main.go": "package main\n",
+		"src/.hidden": "x",
+	})
+	programs := linkPrograms(t, "sh", "grep", "find", "wc", "sort", "head", "ls")
+	cmd.Env = append(cmd.Env, "PATH="+programs)
+	stdout, stderr, status := output(t, cmd)
+	if want := "agent: git is not installed; its tool is left out\n"; status != exitOK || stderr != want {
+		t.Errorf("exit status %d, stderr %q, want %q", status, stderr, want)
+	}
+	golden(t, "testdata/offline.txt", normalise(stdout))
+}
+
+func golden(t *testing.T, path, got string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+func TestTheOfflineRunEndsWellInAnEmptyDirectory(t *testing.T) {
+	stdout, stderr, status := output(t, command(t))
+	if status != exitOK || !strings.Contains(stdout, "4 calls, 1 of them failed") {
+		t.Errorf("exit status %d\n%s%s", status, stdout, stderr)
+	}
+}
+
+func TestAScriptPlaysWithToolsOfOnesOwn(t *testing.T) {
+	cmd := command(t, "-tools", "my.yaml", "-script", "my.txt", "-workdir", "work", "Count", "them")
+	writeFiles(t, cmd.Dir, map[string]string{
+		"work/numbers": strings.Repeat("7\n", 40),
+		"my.yaml":      "tools: [{name: show, description: Shows a file., binary: cat, args: [-u]}]",
+		"my.txt":       "show {\"args\":[\"numbers\"]}\nshow {\"arg\":\"numbers\"}\nlist {}\n\n> There.",
+	})
+	stdout, stderr, status := output(t, cmd)
+	if status != exitOK || stderr != "" {
+		t.Errorf("exit status %d\n%s", status, stderr)
+	}
+	for _, want := range []string{
+		"model:   none, my.txt plays its part\nworkdir: /", "/work\ntools:   show\nprompt:  Count them\n",
+		`[1] show {"args":["numbers"]}`,
+		"[1] exit code 0, ", ", 80 bytes\n",
+		strings.Repeat("    7\n", 12) + "    … and 28 more lines, 55 bytes (-full prints them)\n",
+		"[2] refused\n", // an unknown key
+		"[3] refused\n    tool not found: list",
+		"\nThere.\n",
+		"3 calls, 2 of them failed\n",
+	} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is missing in\n%s", want, stdout)
+		}
+	}
+	for _, bad := range []string{"\x1b", "\r"} {
+		if strings.Contains(stdout, bad) {
+			t.Errorf("there is %q in a pipe", bad)
+		}
+	}
+	cmd2 := command(t, append([]string{"-full"}, cmd.Args[1:]...)...)
+	cmd2.Dir = cmd.Dir
+	if full, _, _ := output(t, cmd2); !strings.Contains(full, strings.Repeat("    7\n", 40)) {
+		t.Errorf("-full does not print all:\n%s", full)
+	}
+}
+
+func TestChildrenSeeNoKey(t *testing.T) {
+	cmd := command(t, "-script", "my.txt", "-full")
+	cmd.Env = append(cmd.Env, "OPENAI_API_KEY=sk-secret-1", "ANTHROPIC_API_KEY=sk-secret-2", "GREETING=hello")
+	writeFiles(t, cmd.Dir, map[string]string{"my.txt": "sh {\"args\":[\"-c\",\"env\"]}\n\n> There."})
+	stdout, stderr, status := output(t, cmd)
+	if status != exitOK || !strings.Contains(stdout, "GREETING=hello") || strings.Contains(stdout+stderr, "sk-secret") {
+		t.Errorf("exit status %d\n%s%s", status, stdout, stderr)
+	}
+}
+
+func TestARunThatNeedsMoreStepsThanAllowedFails(t *testing.T) {
+	stdout, stderr, status := output(t, command(t, "-steps", "2"))
+	if want := "agent: stopped after 2 steps, though the model wanted more; -steps allows them\n"; status != exitFailed || stderr != want {
+		t.Errorf("exit status %d, stderr %q\n%s", status, stderr, stdout)
+	}
+}
+
+func TestNothingIsRunIfTheSettingIsWrong(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		args []string
+		env  string
+		want string
+	}{
+		{"an unknown flag", []string{"-nope"}, "", "flag provided but not defined: -nope"},
+		{"a tools file that is not there", []string{"-tools", "none.yaml"}, "", "none.yaml"},
+		{"a tools file with an unknown key", []string{"-tools", "bad.yaml"}, "", `unknown field "binry"`},
+		{"a script that is not there", []string{"-script", "none.txt"}, "", "none.txt"},
+		{"a broken script", []string{"-script", "bad.txt"}, "", "bad.txt:1: a call is"},
+		{"a work dir that is not there", []string{"-workdir", "none"}, "", "none does not exist"},
+		{"a model without a service", []string{"-model", "m"}, "", "no variable chooses one"},
+		{"a service without a model", nil, "OPENAI_BASE_URL=http://127.0.0.1:1/v1", "needs -model"},
+		{"an address that is none", []string{"-model", "m"}, "OPENAI_BASE_URL=localhost:1/secret", "OPENAI_BASE_URL is not an address"},
+		{"no program that is installed", nil, "PATH=/none", "none of the tools' programs is installed"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			cmd := command(t, tc.args...)
+			if tc.env != "" {
+				cmd.Env = append(cmd.Env, tc.env)
+			}
+			writeFiles(t, cmd.Dir, map[string]string{
+				"bad.yaml": "tools: [{name: ls, description: Lists., binry: ls}]",
+				"bad.txt":  "Hello",
+			})
+			stdout, stderr, status := output(t, cmd)
+			if status != exitUsage || stdout != "" || !strings.Contains(stderr, tc.want) || strings.Contains(stderr, "secret") {
+				t.Errorf("exit status %d, stdout %q, stderr %q, want %q", status, stdout, stderr, tc.want)
+			}
+		})
+	}
+}
+
+func TestHelpIsNoError(t *testing.T) {
+	stdout, stderr, status := output(t, command(t, "-h"))
+	if status != exitOK || stderr != "" || stdout != usage() {
+		t.Errorf("exit status %d, stderr %q\n%s", status, stderr, stdout)
+	}
+}

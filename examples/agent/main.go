@@ -1,0 +1,125 @@
+// Command agent is a small agent on charm.land/fantasy whose tools are programs
+// of this machine. It is meant to be read and copied.
+//
+//	go -C examples run ./agent [flags] [prompt]
+//
+// The tools come from a YAML file, by default tools.yaml, which is built in and
+// names programs found on any Linux or macOS. The model is that of a service
+// whose key is in the environment; without a key a script plays the model's
+// part, so that the first run needs nothing but Go. The agent loop, the tools
+// and the files are real in both cases. -h lists the flags and the variables.
+//
+// Every call is printed with its input, and then its exit code, duration, size
+// and result.
+//
+// Exit statuses:
+//
+//	0    the run came to its end
+//	1    the run failed, or it took more steps than -steps allows
+//	2    nothing was run: the command line, the environment, the tools file or
+//	     the script is wrong
+//	130  the run was interrupted and the program it was running is stopped
+//
+// "go run" prints any other status than 0 and itself ends with 1.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"charm.land/fantasy"
+)
+
+const (
+	exitOK          = 0
+	exitFailed      = 1
+	exitUsage       = 2
+	exitInterrupted = 130 // 128 + SIGINT, as shells have it
+)
+
+const systemPrompt = `You are an agent on a user's machine and answer with the help of your tools.
+They run programs in the current directory; there is no shell unless you call one.
+A program that fails has told you something: read it and go on.
+Change no files unless you are asked to.`
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is main with its surroundings as parameters; it returns the exit status.
+func run(args []string, stdout, stderr io.Writer) int {
+	// The programs that tools run lead sessions of their own, so Ctrl-C reaches
+	// only this process: the end of the context stops them. The same goes for a
+	// terminal that is closed and for a reader of the output that went away.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	defer stop()
+
+	opts, err := parseFlags(args)
+	if errors.Is(err, flag.ErrHelp) {
+		_, _ = io.WriteString(stdout, usage())
+		return exitOK
+	}
+	if err != nil {
+		return complain(stderr, exitUsage, err)
+	}
+	tools, err := loadTools(opts, stderr)
+	if err != nil {
+		return complain(stderr, exitUsage, err)
+	}
+	model, err := chooseModel(ctx, opts)
+	if err != nil {
+		return complain(stderr, exitUsage, err)
+	}
+	switch err := play(ctx, opts, model, tools, newPrinter(stdout, opts.full)); {
+	case err == nil:
+		return exitOK
+	case ctx.Err() != nil:
+		return complain(stderr, exitInterrupted, errors.New("interrupted"))
+	default:
+		return complain(stderr, exitFailed, err)
+	}
+}
+
+// play lets the agent work on the prompt and prints what happens.
+func play(ctx context.Context, opts *options, m *model, tools []fantasy.AgentTool, p *printer) error {
+	if err := p.header(m.label, opts, tools); err != nil {
+		return err
+	}
+	agent := fantasy.NewAgent(m,
+		fantasy.WithSystemPrompt(systemPrompt),
+		fantasy.WithTools(tools...),
+		fantasy.WithStopConditions(fantasy.StepCountIs(opts.steps)),
+		fantasy.WithMaxRetries(opts.retries),
+	)
+	result, err := agent.Stream(ctx, fantasy.AgentStreamCall{
+		Prompt:       opts.prompt,
+		OnTextDelta:  p.text,
+		OnTextEnd:    p.endText,
+		OnToolCall:   p.call,
+		OnToolResult: p.result,
+		OnRetry:      p.retry,
+	})
+	if err != nil {
+		_ = p.endText("")
+		return m.explain(err)
+	}
+	if err := p.footer(result); err != nil {
+		return err
+	}
+	if last := result.Steps[len(result.Steps)-1]; last.FinishReason == fantasy.FinishReasonToolCalls {
+		return fmt.Errorf("stopped after %d steps, though the model wanted more; -steps allows them", len(result.Steps))
+	}
+	return nil
+}
+
+// complain says on w what went wrong and returns the status.
+func complain(w io.Writer, status int, err error) int {
+	_, _ = fmt.Fprintf(w, "agent: %v\n", err)
+	return status
+}
