@@ -64,7 +64,7 @@ func (b *binary) run(ctx context.Context, in Input, _ fantasy.ToolCall) (fantasy
 	keep := max(b.def.maxOutput(), text.SniffLen)
 	args := append(b.def.Args[:len(b.def.Args):len(b.def.Args)], in.Args...)
 	res, err := run.Run(ctx, run.Command{
-		Path: b.path, Args: args, Dir: b.dir, Env: environment(b.def.Env, b.dir), Stdin: in.Stdin,
+		Path: b.path, Name: b.name(), Args: args, Dir: b.dir, Env: environment(b.def.Env, b.dir), Stdin: in.Stdin,
 		Timeout: b.def.timeout(), Head: keep, Tail: keep, Extend: keepImage,
 	})
 	if err != nil {
@@ -80,6 +80,15 @@ func (b *binary) run(ctx context.Context, in Input, _ fantasy.ToolCall) (fantasy
 		return a.response(), ctx.Err()
 	}
 	return a.response(), nil
+}
+
+// name is argv[0]: what a shell would give a program that was called by its bare
+// name. One that is called by a path may find its files by it.
+func (b *binary) name() string {
+	if isBare(b.def.Binary) {
+		return b.def.Binary
+	}
+	return b.path
 }
 
 // problem returns what a call must change before anything can be run.

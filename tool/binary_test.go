@@ -12,6 +12,7 @@ import (
 	"image"
 	"image/png"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -427,6 +428,18 @@ func TestEachArgumentArrivesAsItIs(t *testing.T) {
 	resp = call(t, tool, Input{Args: args[len(args)-1:]})
 	if !strings.Contains(resp.Content, args[len(args)-1]) {
 		t.Errorf("the longest argument did not arrive: %.100q", resp.Content)
+	}
+}
+
+func TestAProgramCallsItselfAsItsDefDoes(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for binary, want := range map[string]string{"sh": "sh\n", sh: sh + "\n"} {
+		if resp := call(t, load(t, Def{Binary: binary}), script("echo $0")); resp.Content != want {
+			t.Errorf("%s is called %q, want %q", binary, resp.Content, want)
+		}
 	}
 }
 

@@ -20,10 +20,15 @@ func resolve(binary, workDir string) (string, error) {
 		return "", errors.New("the binary holds a NUL character")
 	case filepath.IsAbs(binary):
 		return executable(filepath.Clean(binary))
-	case filepath.Base(binary) != binary || strings.Contains(binary, "/"):
+	case !isBare(binary):
 		return executable(filepath.Join(workDir, binary))
 	}
 	return search(binary, workDir)
+}
+
+// isBare reports whether binary is a name and no path.
+func isBare(binary string) bool {
+	return filepath.Base(binary) == binary && !strings.Contains(binary, "/") && binary != "." && binary != ".."
 }
 
 // search looks for a bare name in usr/bin below workDir and then in the

@@ -43,6 +43,7 @@ const (
 // Command says what to run. Path, Dir and Env are taken as they are.
 type Command struct {
 	Path  string   // absolute path of the program
+	Name  string   // argv[0], by which the program calls itself in messages; "": Path
 	Args  []string // argv after the program's name
 	Dir   string   // working directory, absolute
 	Env   []string // the whole environment; nil: an empty one
@@ -138,7 +139,7 @@ func spawn(c Command) (*process, error) {
 		ended:  make(chan struct{}),
 	}
 	p.cmd = &exec.Cmd{
-		Path: c.Path, Args: append([]string{c.Path}, c.Args...), Dir: c.Dir, Env: c.Env,
+		Path: c.Path, Args: append([]string{cmp.Or(c.Name, c.Path)}, c.Args...), Dir: c.Dir, Env: c.Env,
 		Stdout: p.stdout, Stderr: p.stderr,
 		WaitDelay:   pipeDelay,
 		SysProcAttr: processAttributes(),
