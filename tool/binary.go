@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -62,7 +63,7 @@ func (b *binary) run(ctx context.Context, in Input, _ fantasy.ToolCall) (fantasy
 		return fantasy.NewTextErrorResponse(problem), nil
 	}
 	keep := max(b.def.maxOutput(), text.SniffLen)
-	args := append(b.def.Args[:len(b.def.Args):len(b.def.Args)], in.Args...)
+	args := slices.Concat(b.def.Args, in.Args)
 	res, err := run.Run(ctx, run.Command{
 		Path: b.path, Name: b.name(), Args: args, Dir: b.dir, Env: environment(b.def.Env, b.dir), Stdin: in.Stdin,
 		Timeout: b.def.timeout(), Head: keep, Tail: keep, Extend: keepImage,

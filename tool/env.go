@@ -35,11 +35,11 @@ func checkEnv(env []string) []error {
 		name, _, _ := strings.Cut(entry, "=")
 		switch key := envKey(name); {
 		case strings.ContainsRune(entry, 0):
-			errs = append(errs, fmt.Errorf("Env[%d] holds a NUL character", i))
+			errs = append(errs, fmt.Errorf("entry %d of Env holds a NUL character", i))
 		case name == "" || strings.TrimSpace(name) != name:
-			errs = append(errs, fmt.Errorf("Env[%d] is neither KEY=VALUE nor KEY", i))
+			errs = append(errs, fmt.Errorf("entry %d of Env is neither KEY=VALUE nor KEY", i))
 		case seen[key]:
-			errs = append(errs, fmt.Errorf("Env[%d] names %s a second time", i, name))
+			errs = append(errs, fmt.Errorf("entry %d of Env names %s a second time", i, name))
 		default:
 			seen[key] = true
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/fantasytools/fantasytools/internal/typed"
 )
 
-// ErrStopTurn, wrapped in the error of a check, makes [Guard] end the turn: the
+// ErrStopTurn makes [Guard] end the turn if the error of a check wraps it: the
 // agent does not call the model again after the calls of this step.
 var ErrStopTurn = errors.New("the turn ends here")
 

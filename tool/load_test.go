@@ -28,9 +28,9 @@ func writeFile(t testing.TB, path, body string, mode os.FileMode) string {
 }
 
 // says is a program that prints a word.
-func says(t testing.TB, path, word string) string {
+func says(t testing.TB, path, word string) {
 	t.Helper()
-	return writeFile(t, path, "#!/bin/sh\necho "+word+"\n", 0o755)
+	writeFile(t, path, "#!/bin/sh\necho "+word+"\n", 0o755)
 }
 
 func TestEveryProblemOfEveryDefIsReported(t *testing.T) {
@@ -87,10 +87,10 @@ func TestEveryProblemOfEveryDefIsReported(t *testing.T) {
 		`tool "JOB_submit": the name is that of a tool of this library`,
 		`tool "pilot_send": the name is that of a tool of this library`,
 		`tool "nul": Args[1] holds a NUL character`,
-		`tool "nul": Env[0] holds a NUL character`,
-		`tool "env": Env[0] is neither KEY=VALUE nor KEY`,
-		`tool "env": Env[1] is neither KEY=VALUE nor KEY`,
-		`tool "env": Env[3] names B a second time`,
+		`tool "nul": entry 0 of Env holds a NUL character`,
+		`tool "env": entry 0 of Env is neither KEY=VALUE nor KEY`,
+		`tool "env": entry 1 of Env is neither KEY=VALUE nor KEY`,
+		`tool "env": entry 3 of Env names B a second time`,
 		`tool "negative": the binary is empty`,
 		`tool "negative": MaxOutput is -1`,
 	} {

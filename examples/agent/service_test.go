@@ -358,4 +358,3 @@ func TestTheEnvironmentChoosesTheService(t *testing.T) {
 		})
 	}
 }
-

@@ -2,6 +2,7 @@ package run
 
 import (
 	"io"
+	"slices"
 	"sync"
 )
 
@@ -83,6 +84,9 @@ func (c *capture) keepTail(b []byte) {
 func (c *capture) output() Output {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	tail := append(c.ring[c.next:len(c.ring):len(c.ring)], c.ring[:c.next]...)
-	return Output{Head: c.start[:len(c.start):len(c.start)], Tail: tail, Missing: c.over}
+	return Output{
+		Head:    c.start[:len(c.start):len(c.start)],
+		Tail:    slices.Concat(c.ring[c.next:], c.ring[:c.next]),
+		Missing: c.over,
+	}
 }

@@ -341,9 +341,9 @@ func TestNewPanicsWhereAModelCouldNotUseTheTool(t *testing.T) {
 		}, `field N: the json option "string" is not supported`},
 		{"an unknown key of the tag", func() {
 			newTool[struct {
-				N int `json:"n" jsonschema:"descripton=d"`
+				N int `json:"n" jsonschema:"descr=d"`
 			}]("t")
-		}, `field N: the jsonschema tag holds "descripton=d"`},
+		}, `field N: the jsonschema tag holds "descr=d"`},
 		{"a keyword that not every provider accepts", func() {
 			newTool[struct {
 				S string `json:"s" jsonschema:"description=d,pattern=^a$"`
