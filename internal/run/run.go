@@ -153,10 +153,11 @@ func spawn(c Command) (*process, error) {
 	if err := p.cmd.Start(); err != nil {
 		return nil, err
 	}
-	p.group = newGroup(p.cmd.Process)
+	leader := newGroup(p.cmd.Process)
+	p.group = leader
 	go func() {
-		p.state = p.group.waitLeader()
-		p.group.reap()
+		p.state = leader.waitLeader()
+		leader.reap()
 		close(p.ended)
 	}()
 	return p, nil

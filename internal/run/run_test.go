@@ -176,6 +176,29 @@ func TestAnEndedContextStartsNothing(t *testing.T) {
 	}
 }
 
+// What no signal reaches, such as a program of another user, must not hold the
+// call. Here the signals go to a process that is not there.
+func TestAChildThatCannotBeKilledIsGivenUp(t *testing.T) {
+	t.Parallel()
+	c := sh("echo partial; exec sleep 300")
+	c.Timeout, c.Grace = 100*time.Millisecond, -1
+	p, err := spawn(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	child := p.group
+	p.group = group{process: &os.Process{Pid: 1 << 30}}
+	res := &Result{}
+	p.await(t.Context(), c, res)
+	if !res.GivenUp || !res.TimedOut {
+		t.Errorf("got %+v", res)
+	}
+	if out := p.stdout.output(); string(out.Head) != "partial\n" {
+		t.Errorf("got %q", out.Head)
+	}
+	child.kill() // so that the goroutine that waits for it ends
+}
+
 func TestStdin(t *testing.T) {
 	for _, tc := range []struct {
 		name, script, stdin, want string
