@@ -70,7 +70,7 @@ func TestACheckThatWaitsEndsWithTheContext(t *testing.T) {
 		return fmt.Errorf("waiting for the user: %w", ctx.Err())
 	})
 	resp, err := tools[0].Run(ctx, fantasy.ToolCall{})
-	if err != context.Canceled || !cmp.Equal(resp, fantasy.ToolResponse{}) || calls != 0 {
+	if fmt.Sprint(err) != fmt.Sprint(context.Canceled) || !cmp.Equal(resp, fantasy.ToolResponse{}) || calls != 0 {
 		t.Errorf("Run = %+v, %v after %d calls; want the context's error and no call", resp, err, calls)
 	}
 }
