@@ -68,9 +68,9 @@ func checkTools(t *testing.T, tools []fantasy.AgentTool, got []fantasy.Tool) {
 	for _, in := range []reflect.Type{reflect.TypeFor[everything](), reflect.TypeFor[page](), reflect.TypeFor[filters](), reflect.TypeFor[inner](), reflect.TypeFor[embedded]()} {
 		for f := range in.Fields() {
 			_, description, _ := strings.Cut(f.Tag.Get("jsonschema"), "description=")
-			description, _, _ = strings.Cut(description, ",minimum")
-			description, _, _ = strings.Cut(description, ",enum")
-			description, _, _ = strings.Cut(description, ",default")
+			for _, key := range []string{",minimum=", ",maximum=", ",enum=", ",default="} {
+				description, _, _ = strings.Cut(description, key)
+			}
 			if !strings.Contains(string(sent), `"description":"`+description) {
 				t.Errorf("the description %q of %s.%s does not reach the model", description, in, f.Name)
 			}

@@ -247,37 +247,45 @@ func (p *param) setInteger(v reflect.Value, s string) (want string) {
 	if !ok {
 		return p.want()
 	}
-	var n float64
-	var err error
 	if v.CanUint() {
-		var u uint64
-		u, err = strconv.ParseUint(digits, 10, v.Type().Bits())
-		v.SetUint(u)
-		n = float64(u)
-	} else {
-		var i int64
-		i, err = strconv.ParseInt(digits, 10, v.Type().Bits())
-		v.SetInt(i)
-		n = float64(i)
+		return p.setUnsigned(v, digits)
 	}
-	if err != nil || n < p.low || n > p.high {
+	n, err := strconv.ParseInt(digits, 10, v.Type().Bits())
+	if err != nil {
 		return p.wantInRange()
 	}
-	return ""
+	v.SetInt(n)
+	return p.wantWithin(float64(n))
+}
+
+func (p *param) setUnsigned(v reflect.Value, digits string) (want string) {
+	if digits[0] == '-' {
+		return p.want()
+	}
+	n, err := strconv.ParseUint(digits, 10, v.Type().Bits())
+	if err != nil {
+		return p.wantInRange()
+	}
+	v.SetUint(n)
+	return p.wantWithin(float64(n))
 }
 
 func (p *param) setNumber(v reflect.Value, s string) (want string) {
 	if !isNumber(s) {
 		return p.want()
 	}
-	n, err := strconv.ParseFloat(s, v.Type().Bits())
-	if err != nil {
+	n, err := strconv.ParseFloat(s, 64)
+	if err != nil || v.OverflowFloat(n) {
 		return fmt.Sprintf("a number that %d bits can hold", v.Type().Bits())
 	}
+	v.SetFloat(n)
+	return p.wantWithin(n)
+}
+
+func (p *param) wantWithin(n float64) (want string) {
 	if n < p.low || n > p.high {
 		return p.want()
 	}
-	v.SetFloat(n)
 	return ""
 }
 

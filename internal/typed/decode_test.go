@@ -31,6 +31,7 @@ type everything struct {
 	Status  string                     `json:"status,omitempty" jsonschema:"description=A state,enum=running,enum=done"`
 	Ratio   float64                    `json:"ratio,omitempty" jsonschema:"description=A ratio,minimum=0,maximum=1"`
 	Small   float32                    `json:"small,omitempty" jsonschema:"description=A small float"`
+	Tenth   float32                    `json:"tenth,omitempty" jsonschema:"description=Another,maximum=0.1"`
 	Byte    int8                       `json:"byte,omitempty" jsonschema:"description=A small integer"`
 	Big     int64                      `json:"big,omitempty" jsonschema:"description=A big integer"`
 	Size    uint64                     `json:"size,omitempty" jsonschema:"description=A size"`
@@ -120,6 +121,7 @@ func TestUnambiguousInputIsAccepted(t *testing.T) {
 		{"more digits than a float has", `{"big":9007199254740993,"size":9007199254740993.0}`, with(func(e *everything) {
 			e.Big, e.Size = 9007199254740993, 9007199254740993
 		})},
+		{"a limit that a short float cannot hold exactly", `{"tenth":0.1}`, with(func(e *everything) { e.Tenth = 0.1 })},
 		{"a number as text", `{"ratio":"0.25"}`, with(func(e *everything) { e.Ratio = 0.25 })},
 		{"booleans as text", `{"follow":"True"}`, with(func(e *everything) { e.Follow = true })},
 		{"lists of lists", `{"grid":[[true,"false"],[]]}`, with(func(e *everything) { e.Grid = [][]bool{{true, false}, {}} })},
@@ -166,7 +168,7 @@ func TestOtherInputIsRefusedWithWhatToDo(t *testing.T) {
 		{"the second half of a surrogate pair", `{"path":"a\\\ude00"}`, `the input holds half a character, \ude00; send both halves, or the character itself. For example: {"limit": 10}`},
 		{"a value nested too deep", `{"any":` + strings.Repeat("[", 300) + strings.Repeat("]", 300) + `}`, `the input is nested more than 200 levels deep. For example: {"limit": 10}`},
 
-		{"an unknown key", `{"arguments":["--dry-run"]}`, `the input has the unknown key "arguments"; the keys are "limit", "path", "args", "status", "ratio", "small", "byte", "big", "size", "follow", "wait", "retries", "filters", "steps", "counts", "grid", "labels", "limits", "extra", "raw", "raws", "any".`},
+		{"an unknown key", `{"arguments":["--dry-run"]}`, `the input has the unknown key "arguments"; the keys are "limit", "path", "args", "status", "ratio", "small", "tenth", "byte", "big", "size", "follow", "wait", "retries", "filters", "steps", "counts", "grid", "labels", "limits", "extra", "raw", "raws", "any".`},
 		{"a key in another case", `{"filters":{"Limit":1}}`, `filters has the unknown key "Limit" (did you mean "limit"?); the keys are "limit", "tags". For example: {"filters": {"limit": 1}}`},
 		{"an unknown key in a list of objects", `{"steps":[{"limit":1},{"limit":1,"x-y z":2}]}`, `steps[1] has the unknown key "x-y z"; the keys are "limit", "tags". For example: {"steps": [{"limit": 1}]}`},
 		{"a field that is not the model's", `{"Host":"x"}`, `the input has the unknown key "Host"; the keys are`},
@@ -204,8 +206,9 @@ func TestOtherInputIsRefusedWithWhatToDo(t *testing.T) {
 		{"beyond 8 bits", `{"byte":128}`, `byte must be an integer from -128 to 127, not 128. For example: {"byte": 1}`},
 		{"beyond 64 bits", `{"big":9223372036854775808}`, `big must be an integer from -9223372036854775808 to 9223372036854775807, not 9223372036854775808. For example: {"big": 1}`},
 		{"beyond 64 bits by its exponent", `{"size":1e99999999999999999999}`, `size must be an integer from 0 to 18446744073709551615, not 1e99999999999999999999. For example: {"size": 0}`},
-		{"a negative size", `{"size":-1}`, `size must be an integer from 0 to 18446744073709551615, not -1. For example: {"size": 0}`},
+		{"a negative size", `{"size":-1}`, `size must be an integer of at least 0, not -1. For example: {"size": 0}`},
 		{"a number above its maximum", `{"ratio":1.01}`, `ratio must be a number from 0 to 1, not 1.01. For example: {"ratio": 0}`},
+		{"a size beyond 64 bits", `{"size":18446744073709551616}`, `size must be an integer from 0 to 18446744073709551615, not 18446744073709551616. For example: {"size": 0}`},
 		{"a number no float holds", `{"small":1e39}`, `small must be a number that 32 bits can hold, not 1e39. For example: {"small": 1}`},
 		{"not a number", `{"ratio":"NaN"}`, `ratio must be a number from 0 to 1, not the text "NaN". For example: {"ratio": 0}`},
 		{"a number for a boolean", `{"follow":1}`, `follow must be true or false, not 1. For example: {"follow": true}`},

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -38,6 +39,7 @@ type param struct {
 	description string
 	required    bool
 	fallback    reflect.Value // the default; the zero Value: none
+	defaultJSON string        // the default as JSON
 
 	enum             []string
 	minimum, maximum string // as the tag has them; "": none
@@ -236,7 +238,10 @@ func (p *param) setFallback(t tag) error {
 	if want := p.set(v, t.fallback); want != "" {
 		return fmt.Errorf("the default %q is not %s", t.fallback, want)
 	}
-	p.fallback = v
+	p.fallback, p.defaultJSON = v, strings.ToLower(strings.TrimSpace(t.fallback))
+	if p.kind == stringKind {
+		p.defaultJSON = strconv.Quote(t.fallback)
+	}
 	return nil
 }
 

@@ -108,9 +108,9 @@ func (p *param) want() string {
 		}
 		return "a string"
 	case integerKind:
-		return "an integer" + p.span(p.minimum, p.maximum)
+		return strings.TrimSpace("an integer " + span(p.minimum, p.maximum))
 	case numberKind:
-		return "a number" + p.span(p.minimum, p.maximum)
+		return strings.TrimSpace("a number " + span(p.minimum, p.maximum))
 	case booleanKind:
 		return "true or false"
 	case listKind:
@@ -138,14 +138,14 @@ func (p *param) plural() string {
 	return string(p.kind) + "s"
 }
 
-func (p *param) span(low, high string) string {
+func span(low, high string) string {
 	switch {
 	case low != "" && high != "":
-		return " from " + low + " to " + high
+		return "from " + low + " to " + high
 	case low != "":
-		return " of at least " + low
+		return "of at least " + low
 	case high != "":
-		return " of at most " + high
+		return "of at most " + high
 	}
 	return ""
 }
@@ -162,16 +162,26 @@ func (p *param) wantInRange() string {
 	if high == "" {
 		high = strconv.FormatInt(math.MaxInt64>>(64-p.typ.Bits()), 10)
 	}
-	return "an integer" + p.span(low, high)
+	return "an integer " + span(low, high)
 }
 
 // example returns a value that p takes, as JSON.
 func (p *param) example() string {
+	switch {
+	case p.fallback.IsValid():
+		return p.defaultJSON
+	case len(p.enum) > 0:
+		return strconv.Quote(p.enum[0])
+	case p.minimum != "":
+		return p.minimum
+	case p.maximum != "":
+		return p.maximum
+	}
 	switch p.kind {
-	case stringKind:
-		return strconv.Quote(p.exampleText())
-	case integerKind, numberKind, booleanKind:
-		return p.exampleText()
+	case integerKind, numberKind:
+		return "1"
+	case booleanKind:
+		return "true"
 	case listKind:
 		return "[" + p.elem.example() + "]"
 	case mapKind:
@@ -180,24 +190,6 @@ func (p *param) example() string {
 		return exampleOf(p.likely())
 	}
 	return `"text"`
-}
-
-func (p *param) exampleText() string {
-	switch {
-	case p.fallback.IsValid():
-		return fmt.Sprint(p.fallback)
-	case len(p.enum) > 0:
-		return p.enum[0]
-	case p.kind == booleanKind:
-		return "true"
-	case p.kind == stringKind:
-		return "text"
-	case p.minimum != "":
-		return p.minimum
-	case p.maximum != "":
-		return p.maximum
-	}
-	return "1"
 }
 
 // likely returns the fields that a call has: the required ones, or, if there

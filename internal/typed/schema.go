@@ -3,7 +3,6 @@ package typed
 import (
 	"fmt"
 	"maps"
-	"strconv"
 	"strings"
 
 	"github.com/invopop/jsonschema"
@@ -83,11 +82,11 @@ func (p *param) describe() string {
 	if len(p.enum) > 0 {
 		notes = append(notes, "one of "+quoteAll(p.enum))
 	}
-	if span := strings.TrimPrefix(strings.TrimPrefix(p.span(p.minimum, p.maximum), " "), "of "); span != "" {
-		notes = append(notes, span)
+	if p.minimum != "" || p.maximum != "" {
+		notes = append(notes, strings.TrimPrefix(span(p.minimum, p.maximum), "of "))
 	}
 	if p.fallback.IsValid() {
-		notes = append(notes, "default "+p.fallbackText())
+		notes = append(notes, "default "+p.defaultJSON)
 	}
 	if len(notes) == 0 {
 		return p.description
@@ -98,13 +97,6 @@ func (p *param) describe() string {
 	}
 	words := strings.Join(notes, "; ")
 	return description + " " + strings.ToUpper(words[:1]) + words[1:] + "."
-}
-
-func (p *param) fallbackText() string {
-	if p.kind == stringKind {
-		return strconv.Quote(p.fallback.String())
-	}
-	return fmt.Sprint(p.fallback)
 }
 
 func names(params []*param) []string {

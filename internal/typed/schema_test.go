@@ -368,7 +368,7 @@ func TestNewPanicsWhereAModelCouldNotUseTheTool(t *testing.T) {
 			newTool[struct {
 				N int `json:"n" jsonschema:"description=d,maximum=5,default=6"`
 			}]("t")
-		}, `field N: the default "6" is not an integer from -9223372036854775808 to 5`},
+		}, `field N: the default "6" is not an integer of at most 5`},
 		{"a default of another type", func() {
 			newTool[struct {
 				B bool `json:"b" jsonschema:"description=d,default=1"`
