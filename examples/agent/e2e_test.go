@@ -130,7 +130,7 @@ func golden(t *testing.T, path, got string) {
 
 func TestTheOfflineRunEndsWellInAnEmptyDirectory(t *testing.T) {
 	stdout, stderr, status := output(t, command(t))
-	if status != exitOK || !strings.Contains(stdout, "4 calls, 1 of them failed") {
+	if status != exitOK || !strings.Contains(stdout, "calls: 4, 1 of them failed\n") {
 		t.Errorf("exit status %d\n%s%s", status, stdout, stderr)
 	}
 }
@@ -154,7 +154,7 @@ func TestAScriptPlaysWithToolsOfOnesOwn(t *testing.T) {
 		"[2] refused\n", // an unknown key
 		"[3] refused\n    tool not found: list",
 		"\nThere.\n",
-		"3 calls, 2 of them failed\n",
+		"steps: 2; calls: 3, 2 of them failed\n",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is missing in\n%s", want, stdout)

@@ -112,8 +112,18 @@ func play(ctx context.Context, opts *options, m *model, tools []fantasy.AgentToo
 	if err := p.footer(result); err != nil {
 		return err
 	}
-	if last := result.Steps[len(result.Steps)-1]; last.FinishReason == fantasy.FinishReasonToolCalls {
-		return fmt.Errorf("stopped after %d steps, though the model wanted more; -steps allows them", len(result.Steps))
+	return unfinished(result)
+}
+
+// unfinished says what kept the model from coming to its end.
+func unfinished(r *fantasy.AgentResult) error {
+	switch r.Steps[len(r.Steps)-1].FinishReason {
+	case fantasy.FinishReasonToolCalls:
+		return fmt.Errorf("stopped after %d steps, though the model wanted more; -steps allows them", len(r.Steps))
+	case fantasy.FinishReasonLength:
+		return errors.New("the answer is not complete: it reached the model's limit of tokens")
+	case fantasy.FinishReasonContentFilter:
+		return errors.New("the answer is not complete: a filter of the service held it back")
 	}
 	return nil
 }

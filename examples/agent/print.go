@@ -46,7 +46,8 @@ type printer struct {
 	last    block
 	midLine bool           // text without a line end stands on the screen
 	number  map[string]int // of a call, by its id
-	calls   int
+	calls   int            // printed; some of them again, if a service had to be asked again
+	results int
 	failed  int
 }
 
@@ -113,6 +114,7 @@ func (p *printer) result(r fantasy.ToolResultContent) error {
 	o := newOutcome(r)
 	p.mu.Lock()
 	n := p.number[r.ToolCallID]
+	p.results++
 	color := bold
 	if o.failed {
 		p.failed++
@@ -152,7 +154,7 @@ func (p *printer) footer(r *fantasy.AgentResult) error {
 	if u := r.TotalUsage; u.InputTokens+u.OutputTokens > 0 {
 		tokens = fmt.Sprintf("; tokens: %d read, %d written", u.InputTokens, u.OutputTokens)
 	}
-	return p.printf(blockFooter, "%d steps, %d calls, %d of them failed%s\n", len(r.Steps), p.calls, p.failed, tokens)
+	return p.printf(blockFooter, "steps: %d; calls: %d, %d of them failed%s\n", len(r.Steps), p.results, p.failed, tokens)
 }
 
 // printf writes a piece of a block.

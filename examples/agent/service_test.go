@@ -129,7 +129,7 @@ func TestAServicesModelCallsTheTools(t *testing.T) {
 		"\nI look.\n\n[1] grep {\"args\":[\"-n\",\"cedar\",\"plants.txt\"]}\n[2] sh {\"args\":[\"-c\",\"env; exit 3\"]}\n",
 		"[1] exit code 0, ", ", 8 bytes\n    3:cedar\n",
 		"[2] exit code 3, ",
-		"\nIt is in line 3.�[2J\n\n2 steps, 2 calls, 1 of them failed; tokens: 200 read, 40 written\n",
+		"\nIt is in line 3.�[2J\n\nsteps: 2; calls: 2, 1 of them failed; tokens: 200 read, 40 written\n",
 	} {
 		if !strings.Contains(stdout, want) {
 			t.Errorf("%q is missing in\n%s", want, stdout)
@@ -200,6 +200,13 @@ func TestAServiceThatFailsIsExplainedInOneSentence(t *testing.T) {
 			streamText(w, "I ")
 			panic(http.ErrAbortHandler)
 		}, "agent: HOST did not answer as it should: stream transport error: unexpected EOF\n"},
+		{"an answer that is cut", func(_ int, w http.ResponseWriter, _ *http.Request) {
+			streamText(w, "I ")
+			finish(w, "length")
+		}, "agent: the answer is not complete: it reached the model's limit of tokens\n"},
+		{"an answer that is filtered", func(_ int, w http.ResponseWriter, _ *http.Request) {
+			finish(w, "content_filter")
+		}, "agent: the answer is not complete: a filter of the service held it back\n"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			service := newService(t, tc.answer)
