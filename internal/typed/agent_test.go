@@ -3,6 +3,7 @@ package typed_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"sync"
@@ -140,4 +141,28 @@ func TestManyAgentsShareTheTools(t *testing.T) {
 		}
 	}
 	wg.Wait()
+}
+
+func TestAHostCanKeepTheAgentFromCompletingInputThatWasCutOff(t *testing.T) {
+	refuse := func(context.Context, fantasy.ToolCallRepairOptions) (*fantasy.ToolCallContent, error) {
+		return nil, errors.New("the input is not repaired")
+	}
+	for name, run := range map[string]func(fantasy.Agent) (*fantasy.AgentResult, error){
+		"Generate": runs["Generate"],
+		"Stream": func(a fantasy.Agent) (*fantasy.AgentResult, error) {
+			return a.Stream(context.Background(), fantasy.AgentStreamCall{Prompt: "Go.", RepairToolCall: refuse})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tool := typed.New("remove", "Removes.", typed.Options{}, func(_ context.Context, in everything, _ fantasy.ToolCall) (fantasy.ToolResponse, error) {
+				t.Errorf("the tool was run with %q", in.Args)
+				return fantasy.ToolResponse{}, nil
+			})
+			m := &scripted.Model{Turns: []scripted.Turn{{Calls: []scripted.Call{{Tool: "remove", Input: `{"args":["-r","/tmp/a`}}}, {Text: "Done."}}}
+			agent := fantasy.NewAgent(m, fantasy.WithTools(tool), fantasy.WithRepairToolCall(refuse))
+			if _, err := run(agent); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
 }

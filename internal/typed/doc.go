@@ -76,6 +76,14 @@
 //
 // # What this does not protect
 //
+// The agent of fantasy looks at an input first: unless its RepairToolCall is
+// set (by fantasy.WithRepairToolCall for Generate, in the AgentStreamCall for
+// Stream), it completes broken JSON by itself. An input that was cut off, such
+// as {"args":["rm","/tmp/a, then reaches the tool as a whole one, only shorter.
+// A host whose tools do harm sets a RepairToolCall that returns an error. The
+// agent also answers an empty input by itself, before the tool could take it
+// for {}.
+//
 // Decoding checks the shape of an input, not what it means: a path may point
 // anywhere, a string may hold a NUL or a script. The text of an error and of
 // an answer goes to the model as the function wrote it, secrets included.
