@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -51,10 +53,17 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // the module here.
 func tools(t *testing.T) []fantasy.AgentTool {
 	t.Helper()
-	return []fantasy.AgentTool{
-		tool.New("submit", "Submits a job, and waits for nothing.", submit),
-		tool.NewParallel("pending", "Lists what is pending.", pending),
+	binaries, err := tool.LoadTools([]tool.Def{{Name: "sort", Description: "Sorts lines, in many ways.", Binary: os.Args[0]}}, t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
 	}
+	return slices.Concat(
+		[]fantasy.AgentTool{
+			tool.New("submit", "Submits a job, and waits for nothing.", submit),
+			tool.NewParallel("pending", "Lists what is pending.", pending),
+		},
+		binaries,
+	)
 }
 
 // vendor is a provider and what its requests and answers look like.
