@@ -12,7 +12,7 @@
 //		Binary:      "git",
 //		Args:        []string{"--no-pager"},
 //	}}, workDir, logger)
-//	agent := fantasy.NewAgent(model, fantasy.WithTools(tools...))
+//	agent := fantasy.NewAgent(model, fantasy.WithTools(tools...), fantasy.WithRepairToolCall(tool.RepairToolCall))
 //
 // The model sends an [Input]: arguments, text for standard input, or both. The
 // program is started without a shell, so each argument arrives as it was sent.
@@ -87,6 +87,9 @@
 //   - There is no limit on the child's own memory, CPU time, disk or network.
 //   - Output is the words of a program, or of whoever wrote the files it read. A
 //     model may take them for instructions.
+//
+// An agent of fantasy completes calls whose JSON was cut off and runs them
+// shorter than the model meant them, unless it is given [RepairToolCall].
 //
 // To ask a person or a policy before a call, wrap the tools with [Guard].
 //

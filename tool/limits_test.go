@@ -21,6 +21,8 @@ import (
 // memoryVar is the script that measureMemory runs.
 const memoryVar = "FANTASYTOOLS_TEST_SCRIPT"
 
+func init() { children["memory"] = measureMemory }
+
 // measureMemory runs a script as a tool and prints by how many KiB the peak of
 // this process's memory rose, and the call's metadata.
 func measureMemory() {

@@ -14,8 +14,7 @@ const childVar = "FANTASYTOOLS_TEST_CHILD"
 
 // children are those programs, by the value of childVar.
 var children = map[string]func(){
-	"argv":   printArgv,
-	"memory": measureMemory,
+	"argv": printArgv,
 }
 
 func TestMain(m *testing.M) {

@@ -48,9 +48,8 @@ type Panic = typed.Panic
 // example. Names are compared with regard to case. Numbers in free-form values
 // keep all their digits, as [encoding/json.Number].
 //
-// Unless its RepairToolCall is set, the agent of fantasy completes broken JSON
-// before a tool sees it, also where an input was cut off: a host whose tools do
-// harm sets one that returns an error.
+// Give the agent [RepairToolCall]. Without it the agent of fantasy completes
+// broken JSON before a tool sees it, also where an input was cut off.
 //
 // A parameter that was not sent has its default or the zero value; a pointer
 // tells a zero that was sent from one that was not.

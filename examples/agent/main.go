@@ -34,6 +34,8 @@ import (
 	"syscall"
 
 	"charm.land/fantasy"
+
+	"github.com/fantasytools/fantasytools/tool"
 )
 
 const (
@@ -98,12 +100,13 @@ func play(ctx context.Context, opts *options, m *model, tools []fantasy.AgentToo
 		fantasy.WithMaxRetries(opts.retries),
 	)
 	result, err := agent.Stream(ctx, fantasy.AgentStreamCall{
-		Prompt:       opts.prompt,
-		OnTextDelta:  p.text,
-		OnTextEnd:    p.endText,
-		OnToolCall:   p.call,
-		OnToolResult: p.result,
-		OnRetry:      p.retry,
+		Prompt:         opts.prompt,
+		RepairToolCall: tool.RepairToolCall,
+		OnTextDelta:    p.text,
+		OnTextEnd:      p.endText,
+		OnToolCall:     p.call,
+		OnToolResult:   p.result,
+		OnRetry:        p.retry,
 	})
 	if err != nil {
 		_ = p.endText("")
