@@ -129,9 +129,9 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// settle waits until got is at most want: what a killed process held goes a
+// awaitAtMost waits until got is at most want: what a killed process held goes a
 // moment after it.
-func settle(t *testing.T, what string, want int, got func() int) {
+func awaitAtMost(t *testing.T, what string, want int, got func() int) {
 	t.Helper()
 	for deadline := time.Now().Add(soon); got() > want; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -159,9 +159,9 @@ func TestAThousandCallsLeaveNothingBehind(t *testing.T) {
 	}
 	close(numbers)
 	workers.Wait()
-	settle(t, "processes", 0, func() int { return len(leftovers(t, mark)) })
-	settle(t, "goroutines", goroutines, runtime.NumGoroutine)
-	settle(t, "open files", files, func() int { return openFiles(t) })
+	awaitAtMost(t, "processes", 0, func() int { return len(leftovers(t, mark)) })
+	awaitAtMost(t, "goroutines", goroutines, runtime.NumGoroutine)
+	awaitAtMost(t, "open files", files, func() int { return openFiles(t) })
 }
 
 func oneOfAThousand(t *testing.T, tool fantasy.AgentTool, i int) {

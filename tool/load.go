@@ -59,7 +59,7 @@ func LoadTools(defs []Def, workDir string, logger *zap.Logger) ([]fantasy.AgentT
 		d.Args = append([]string(nil), d.Args...)
 		d.Env = append([]string(nil), d.Env...)
 		b := &binary{def: d, path: path, dir: dir, logger: logger}
-		tools = append(tools, b.tool(input, describe(&d, dir, logger)))
+		tools = append(tools, b.tool(input, description(&d, dir, logger)))
 	}
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
@@ -84,12 +84,12 @@ func absoluteDir(workDir string) (string, error) {
 	return dir, nil
 }
 
-// describe returns what the model reads about the tool: the description and the
+// description returns what the model reads about the tool: the description and the
 // Doc.
-func describe(d *Def, dir string, logger *zap.Logger) string {
-	description := strings.TrimSpace(text.Clean(d.Description))
+func description(d *Def, dir string, logger *zap.Logger) string {
+	words := strings.TrimSpace(text.Clean(d.Description))
 	if d.Doc == "" {
-		return description
+		return words
 	}
 	path := d.Doc
 	if !filepath.IsAbs(path) {
@@ -98,17 +98,17 @@ func describe(d *Def, dir string, logger *zap.Logger) string {
 	doc, err := readDoc(path)
 	if err != nil {
 		logger.Warn("tool has no usage text", zap.String("tool", d.Name), zap.String("doc", path), zap.Error(err))
-		return description
+		return words
 	}
 	if doc == "" {
-		return description
+		return words
 	}
-	description += "\n\n" + doc
-	if n := utf8.RuneCountInString(description); n > MaxDescription {
+	words += "\n\n" + doc
+	if n := utf8.RuneCountInString(words); n > MaxDescription {
 		logger.Warn("the usage text makes the tool's description longer than some providers take",
 			zap.String("tool", d.Name), zap.Int("characters", n), zap.Int("limit", MaxDescription))
 	}
-	return description
+	return words
 }
 
 // readDoc reads the first MaxDoc bytes of a regular file; opening anything else
