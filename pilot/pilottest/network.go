@@ -256,11 +256,29 @@ func (n *Network) SetMotd(text string) {
 }
 
 // StopRegistry lets nothing answer at the registry any more.
-func (n *Network) StopRegistry() {
-	n.change("stopping the registry", func(s *state) error { s.RegistryDown = true; return nil })
-}
+func (n *Network) StopRegistry() { n.setRegistry(daemonStopped) }
+
+// FreezeRegistry lets the registry accept and never answer: whoever asks it
+// waits for ever.
+func (n *Network) FreezeRegistry() { n.setRegistry(daemonFrozen) }
 
 // StartRegistry lets the registry answer again.
-func (n *Network) StartRegistry() {
-	n.change("starting the registry", func(s *state) error { s.RegistryDown = false; return nil })
+func (n *Network) StartRegistry() { n.setRegistry(daemonUp) }
+
+func (n *Network) setRegistry(d daemonState) {
+	n.change("changing the registry", func(s *state) error { s.RegistryIs = d; return nil })
+}
+
+// Settle lets everything arrive now that is on its way: requests and answers
+// for trust, mail that was delayed.
+func (n *Network) Settle() {
+	n.change("settling", func(s *state) error {
+		for len(s.Queue) > 0 {
+			for i := range s.Queue {
+				s.Queue[i].Due = time.Time{}
+			}
+			s.settle()
+		}
+		return nil
+	})
 }

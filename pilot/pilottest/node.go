@@ -163,10 +163,15 @@ func (n *Network) Crash(name string) { n.setDaemon(name, daemonStopped, false) }
 func (n *Network) Freeze(name string) { n.setDaemon(name, daemonFrozen, false) }
 
 // Start lets a daemon run again that was stopped, crashed or frozen.
+//
+// One that was gone has lost what was in its memory: its tunnels, and whom it had
+// asked for trust.
 func (n *Network) Start(name string) {
-	n.setDaemon(name, daemonUp, false)
 	n.changeNode("starting a daemon", name, func(_ *state, node *node) error {
-		node.Started = time.Now()
+		if node.Daemon == daemonStopped {
+			node.Started, node.Outgoing, node.Tunnels = time.Now(), nil, nil
+		}
+		node.Daemon, node.Gone = daemonUp, false
 		return nil
 	})
 }

@@ -19,7 +19,7 @@ const (
 // hostname asks the registry by way of the daemon.
 func (s *state) hostname(name string) (*node, bool) {
 	n := s.byName(name)
-	if s.RegistryDown || n == nil || n.Gone || name == "" {
+	if s.registryDown() || n == nil || n.Gone || name == "" {
 		return nil, false
 	}
 	return n, true
@@ -34,11 +34,14 @@ func (p *process) peer(s *state, arg, code string) (uint32, error) {
 	if id, err := strconv.ParseUint(arg, 10, 32); err == nil {
 		return uint32(id), nil
 	}
+	if s.registryFrozen() {
+		return 0, errHang
+	}
 	if n, ok := s.hostname(arg); ok {
 		return n.ID, nil
 	}
 	f := p.cannotResolve(code, arg)
-	if s.RegistryDown {
+	if s.registryDown() {
 		f.after = registryPatience
 	}
 	return 0, f
@@ -77,7 +80,9 @@ func (p *process) gate(id uint32) error {
 			return nil
 		}
 		switch {
-		case s.RegistryDown:
+		case s.registryFrozen():
+			return errHang
+		case s.registryDown():
 			return p.trustRequired(id, "registry unreachable: cannot tell whether %s is public", FormatAddress(0, id))
 		case target == nil:
 			return p.trustRequired(id, "lookup of %s: node not found", FormatAddress(0, id))
@@ -172,7 +177,7 @@ func (n *node) reach(s *state, target *node, id uint32) error {
 		return nil
 	}
 	known := n.hasTunnel(id)
-	allowed := target != nil && n.ID != id && (known || !target.Gone && !s.RegistryDown && (target.Public || s.Pairs[pairKey(n.ID, id)]))
+	allowed := target != nil && n.ID != id && (known || !target.Gone && !s.registryDown() && (target.Public || s.Pairs[pairKey(n.ID, id)]))
 	if !allowed {
 		return &dialError{reason: "resolve " + quoteTarget(id) + ": registry: request failed"}
 	}

@@ -16,12 +16,12 @@ import (
 // state is everything the network remembers besides mail, files and the record
 // of calls. It lives in one file, read and written under the network's lock.
 type state struct {
-	Generation   Generation
-	Speed        float64
-	RegistryDown bool
-	Motd         string
-	Delays       Delays
-	RateLimit    RateLimit
+	Generation Generation
+	Speed      float64
+	RegistryIs daemonState
+	Motd       string
+	Delays     Delays
+	RateLimit  RateLimit
 
 	Nodes   []*node
 	Pairs   map[string]bool // trust as the registry knows it
@@ -35,6 +35,7 @@ type state struct {
 	Answers string  // address at which the network's process answers for scripts with Func
 
 	LastCall int
+	LastFeed int
 }
 
 // node is a member of the network with its daemon.
@@ -129,6 +130,12 @@ func (s *state) registered(id uint32) *node {
 func pairKey(a, b uint32) string {
 	return fmt.Sprintf("%d-%d", min(a, b), max(a, b))
 }
+
+// registryDown is true when asking the registry fails; asking a frozen one does
+// not end.
+func (s *state) registryDown() bool { return s.RegistryIs == daemonStopped }
+
+func (s *state) registryFrozen() bool { return s.RegistryIs == daemonFrozen }
 
 // real turns simulated time into the time that is really waited.
 func (s *state) real(d time.Duration) time.Duration {

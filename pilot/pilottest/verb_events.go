@@ -20,6 +20,7 @@ type Event struct {
 
 // feed is what every subscription to a topic gets from its start on.
 type feed struct {
+	Seq    int
 	Broker uint32
 	Topic  string
 	Every  time.Duration
@@ -225,7 +226,8 @@ func (l *listening) collect() (broken bool, err error) {
 }
 
 func (l *listening) fromFeeds(s *state) (fresh []Event) {
-	for i, f := range s.Feeds {
+	for _, f := range s.Feeds {
+		i := f.Seq
 		if f.Broker != l.id || f.Topic != l.topic && l.topic != "*" {
 			continue
 		}
@@ -285,13 +287,19 @@ func (n *Network) Publish(broker, from, topic, data string) {
 // one at once and the next ones after the simulated interval each.
 func (n *Network) Feed(broker, topic string, every time.Duration, data ...string) {
 	n.changeNode("feeding a topic", broker, func(s *state, b *node) error {
-		f := feed{Broker: b.ID, Topic: topic, Every: every}
+		s.LastFeed++
+		f := feed{Seq: s.LastFeed, Broker: b.ID, Topic: topic, Every: every}
 		for _, d := range data {
 			f.Data = append(f.Data, []byte(d))
 		}
 		s.Feeds = append(s.Feeds, f)
 		return nil
 	})
+}
+
+// ClearFeeds ends every feed.
+func (n *Network) ClearFeeds() {
+	n.change("clearing feeds", func(s *state) error { s.Feeds = nil; return nil })
 }
 
 // Published returns the events that the broker of a node accepted so far.
@@ -316,7 +324,7 @@ func (n *Network) Broadcasts(network uint16) (frames []Event) {
 func (n *Network) Subscribers(broker, topic string) (count int) {
 	n.changeNode("counting subscribers", broker, func(s *state, b *node) error {
 		for _, sub := range s.Subs {
-			if sub.Broker == b.ID && sub.Topic == topic && n.lives(sub.Call) {
+			if sub.Broker == b.ID && sub.Topic == topic && n.store.lives(sub.Call) {
 				count++
 			}
 		}
@@ -325,8 +333,9 @@ func (n *Network) Subscribers(broker, topic string) (count int) {
 	return count
 }
 
-func (n *Network) lives(call string) bool {
-	unlock, free, err := lockFile(n.store.path("calls", call+".lock"), false)
+// lives says whether the process of a recorded run is still alive.
+func (d store) lives(call string) bool {
+	unlock, free, err := lockFile(d.path("calls", call+".lock"), false)
 	if err == nil && free {
 		unlock()
 	}

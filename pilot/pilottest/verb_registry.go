@@ -13,10 +13,13 @@ func (p *process) find() (output, error) {
 	name := p.args[0]
 	var data map[string]any
 	err := p.withDaemon(func(s *state, _ *node) error {
+		if s.registryFrozen() {
+			return errHang
+		}
 		n, ok := s.hostname(name)
 		if !ok {
 			f := fail("not_found", "cannot find %q — hostname not found or no mutual trust", name)
-			if s.RegistryDown {
+			if s.registryDown() {
 				f.after = registryPatience
 			}
 			return f.withHint("establish trust first: pilotctl handshake %s \"reason\"", name)
@@ -51,6 +54,9 @@ func (p *process) lookup() (output, error) {
 		if err != nil {
 			return err
 		}
+		if s.registryFrozen() {
+			return errHang
+		}
 		if where, down := p.registry(s); down {
 			return fail("connection_failed", "cannot reach registry at %s", where).
 				withHint("check that the registry is running at %s, or set PILOT_REGISTRY", where)
@@ -84,7 +90,7 @@ func (p *process) registry(s *state) (where string, down bool) {
 	if where == "" {
 		where = registryAddress
 	}
-	return where, s.RegistryDown || where != registryAddress
+	return where, s.registryDown() || where != registryAddress
 }
 
 func (p *process) noSuchNode(id uint32) *failure {

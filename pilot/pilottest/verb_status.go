@@ -1,6 +1,7 @@
 package pilottest
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,10 +71,11 @@ func (p *process) infoOf(s *state, self *node) map[string]any {
 			encrypted++
 		}
 	}
+	conns := p.connectionRows(s, self)
 	data := map[string]any{
 		"node_id": self.ID, "address": self.address(), "hostname": self.Name, "public_key": self.Key,
 		"uptime_secs": int(time.Since(self.Started).Seconds()), "identity": true, "encrypt": true,
-		"connections": 0, "conn_list": []any{}, "ports": 5,
+		"connections": len(conns), "conn_list": conns, "ports": 5,
 		"peers": len(list), "peer_list": list, "encrypted_peers": encrypted, "authenticated_peers": encrypted,
 		"bytes_sent": 0, "bytes_recv": 0, "pkts_sent": 0, "pkts_recv": 0,
 	}
@@ -93,6 +95,29 @@ func (p *process) infoOf(s *state, self *node) map[string]any {
 		data["features"] = []string{"reply_window", "dial_awaits_key", "key_request"}
 	}
 	return data
+}
+
+// connectionRows are the connections that last: those of subscriptions.
+func (p *process) connectionRows(s *state, self *node) []map[string]any {
+	rows := []map[string]any{}
+	for _, key := range slices.Sorted(maps.Keys(s.Subs)) {
+		sub := s.Subs[key]
+		if sub.Node != self.Name || !p.net.lives(key) {
+			continue
+		}
+		row := map[string]any{
+			"id": len(rows) + 1, "local_port": 49152 + len(rows), "remote_addr": FormatAddress(0, sub.Broker), "remote_port": 1002,
+			"state": "ESTABLISHED", "in_recovery": false,
+		}
+		for _, counter := range []string{
+			"bytes_recv", "bytes_sent", "cong_win", "dup_acks", "fast_retx", "in_flight", "ooo_buf", "peer_recv_win", "recv_win",
+			"retransmits", "rttvar_ms", "sack_recv", "sack_sent", "segs_recv", "segs_sent", "srtt_ms", "ssthresh", "unacked",
+		} {
+			row[counter] = 0
+		}
+		rows = append(rows, row)
+	}
+	return rows
 }
 
 func networkRows(n *node) []map[string]any {

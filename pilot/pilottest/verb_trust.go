@@ -98,15 +98,18 @@ func (p *process) handshake() (output, error) {
 		if id, err = p.handshakeTarget(s, p.args[0]); err != nil {
 			return err
 		}
+		if s.registryFrozen() {
+			return errHang
+		}
 		target := s.registered(id)
 		again := s.queued("request", self.ID, id)
 		if again && p.gen.modern() {
 			status = "in_flight"
 			return nil
 		}
-		if target == nil || again || s.RegistryDown {
+		if target == nil || again || s.registryDown() {
 			f := fail("connection_failed", "handshake: handshake: daemon: handshake request: handshake relay: registry: request failed")
-			if s.RegistryDown {
+			if s.registryDown() {
 				f.after = handshakePatience
 			}
 			return f
