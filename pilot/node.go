@@ -1,0 +1,67 @@
+package pilot
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+var addressText = regexp.MustCompile(`^(\d{1,5}):([0-9A-Fa-f]{4})\.([0-9A-Fa-f]{4})\.([0-9A-Fa-f]{4})$`)
+
+// nodeOf reads a node id ("11") or a full address ("0:0000.0000.000B"). All
+// other targets are hostnames, which only the daemon can resolve.
+func nodeOf(target string) (id uint32, ok bool) {
+	if n, err := strconv.ParseUint(target, 10, 32); err == nil {
+		return uint32(n), true
+	}
+	m := addressText.FindStringSubmatch(target)
+	if m == nil {
+		return 0, false
+	}
+	network, err := strconv.ParseUint(m[1], 10, 16)
+	again, err2 := strconv.ParseUint(m[2], 16, 16)
+	n, err3 := strconv.ParseUint(m[3]+m[4], 16, 32)
+	if err != nil || err2 != nil || err3 != nil || network != again {
+		return 0, false
+	}
+	return uint32(n), true
+}
+
+// backboneAddress is the address of a node on network 0.
+func backboneAddress(id uint32) string {
+	return fmt.Sprintf("0:0000.%04X.%04X", id>>16, id&0xFFFF)
+}
+
+// sameNode tells whether two addresses name one node. A node has an address on
+// each of its networks, so that the text does not decide.
+func sameNode(a, b string) bool {
+	x, ok := nodeOf(a)
+	y, ok2 := nodeOf(b)
+	if ok && ok2 {
+		return x == y
+	}
+	return strings.EqualFold(a, b)
+}
+
+// laneOf names the lane of a peer, however it is spelled.
+func laneOf(peer string) string {
+	if id, ok := nodeOf(peer); ok {
+		return strconv.FormatUint(uint64(id), 10)
+	}
+	return strings.ToLower(peer)
+}
+
+// resolve returns the node id of a target: trust records know nothing else,
+// and the oldest pilotctl takes nothing else.
+func (o *op) resolve(ctx context.Context, target string) (uint32, error) {
+	if id, ok := nodeOf(target); ok {
+		return id, nil
+	}
+	found, err := o.find(ctx, target)
+	if err != nil {
+		return 0, err
+	}
+	return found.NodeID, nil
+}

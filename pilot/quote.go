@@ -1,0 +1,62 @@
+package pilot
+
+import (
+	"strings"
+
+	"github.com/fantasytools/fantasytools/internal/text"
+)
+
+const (
+	// MaxBody is how many bytes of one message, event or justification the
+	// model is shown in a list (4 KiB).
+	MaxBody = 4 << 10
+
+	// listBudget is what the entries of a list may fill together; the rest of
+	// an answer's bound is left to the lines around them.
+	listBudget = text.DefaultMax - 4<<10
+
+	entryLine = 160 // bytes that the line above an entry needs, about
+)
+
+// quote marks the words of a peer: each line begins with "> ", so that a
+// message cannot pass for another entry or for a line of ours.
+func quote(s string, limit int) string {
+	s = strings.Trim(words(s), "\n")
+	if s == "" {
+		return "> (empty)"
+	}
+	if n := quotedSize(s); n > limit {
+		s = text.Cut(s, max(limit*len(s)/n, 1))
+	}
+	return "> " + strings.ReplaceAll(s, "\n", "\n> ")
+}
+
+// words is a peer's text without control characters. A carriage return is an
+// end of line there: nothing was redrawn.
+func words(s string) string {
+	return text.Clean(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s))
+}
+
+func quotedSize(s string) int { return len(s) + 2*(strings.Count(s, "\n")+1) }
+
+// share divides the budget of a list among its texts: no text gets more than
+// MaxBody, and what short ones do not need is left to the longer ones, so that
+// every entry that was asked for is there.
+func share(texts []string) (limit int) {
+	budget := listBudget - entryLine*len(texts)
+	for low, high := 1, MaxBody; ; {
+		middle := (low + high + 1) / 2
+		if low >= high {
+			return low
+		}
+		sum := 0
+		for _, s := range texts {
+			sum += min(quotedSize(s), middle)
+		}
+		if sum <= budget {
+			low = middle
+		} else {
+			high = middle - 1
+		}
+	}
+}
