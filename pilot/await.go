@@ -83,6 +83,7 @@ func (o *op) lostSight(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
+	o.meta.Code = ""
 	return nil
 }
 

@@ -103,8 +103,8 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Is makes the code's sentinel findable. Two refusals come from the daemon
-// under the code connection_failed and are known by their text.
+// Is makes the code's sentinel findable. Some refusals come under
+// the code of a wider kind and are known by their text.
 func (e *Error) Is(target error) bool {
 	switch target {
 	case nil:
@@ -113,6 +113,9 @@ func (e *Error) Is(target error) bool {
 		return true
 	case ErrNotTrusted:
 		return e.Code == codeConnection && strings.HasSuffix(e.Message, "was not trusted")
+	case ErrNotDelivered:
+		return e.Code == codeInternal && strings.HasPrefix(e.Message, "receiver rejected message") ||
+			e.Code == codeConnection && strings.Contains(e.Message, "not acknowledged")
 	case ErrNotFound: // the registry's answer to lookup
 		return e.Code == codeConnection && strings.Contains(e.Message, "node not found") ||
 			e.Code == codeInvalidArgument && strings.HasPrefix(e.Message, "cannot resolve ") // send-file's answer
@@ -163,29 +166,46 @@ func advice(e *Error) string {
 	switch {
 	case errors.Is(e, ErrNotTrusted):
 		return "nothing is left to revoke; pilot_trust_check shows the state."
-	case errors.Is(e, ErrNotFound) && e.Verb != "send_file":
+	case errors.Is(e, ErrNotFound) && e.Verb != "received" && !strings.HasPrefix(e.Message, "file not found"):
 		return "check the spelling; pilot_search finds specialists, and a node id or address works where a hostname does not resolve yet."
+	case errors.Is(e, ErrNotDelivered):
+		return "the peer has not stored it; tell the user, or try again later."
+	case e.Code == codeConnection && dials[e.Verb]:
+		return "pilot_ping tells an unreachable peer from a broken message layer; pilot_trust_check shows whether trust is missing."
+	case e.Code == codeTimeout, errors.Is(e, ErrUnexpectedAnswer):
+		return uncertainty(e)
 	}
 	return advices[e.Code]
+}
+
+// dials are the verbs that connect to a peer.
+var dials = map[string]bool{
+	"search": true, "help": true, "query": true, "summary": true,
+	"send": true, "send_file": true, "publish": true, "subscribe": true,
+}
+
+// uncertainty is the advice when it is not known what pilotctl did.
+func uncertainty(e *Error) string {
+	if effects[prefix+e.Verb] != EffectRead || e.Verb == "received" {
+		return "whether it took effect is not known: look before you repeat it."
+	}
+	if e.Code == codeTooLarge {
+		return "ask for less."
+	}
+	return "nothing was changed; try once more later, or tell the user."
 }
 
 var advices = map[string]string{
 	codeNotInstalled:   "tell the user; no Pilot tool works until then.",
 	codeNotRunning:     "if the daemon is just starting, try once more after 5 seconds; else tell the user that it must be started.",
 	codeTrustRequired:  "pilot_handshake asks for trust. If the peer is trusted already, the registry cannot be reached from here: tell the user.",
-	codeConnection:     "pilot_ping tells an unreachable peer from a broken message layer; pilot_trust_check shows whether trust is missing.",
+	codeConnection:     "the daemon or the registry could not be reached or refused: try once more later, or tell the user.",
 	"auth_required":    "tell the user that broadcasts need an admin token; do not ask for the token in the conversation.",
 	"broadcast_failed": "nothing was sent; pilot_send reaches single peers.",
 	"unavailable":      "this version of pilotctl does not offer it; use pilot_send to single peers.",
 	"not_implemented":  "this version of pilotctl or of the daemon does not offer it.",
 	"not_supported":    "this version of pilotctl or of the daemon does not offer it.",
 	"usage":            "correct the arguments.",
-	codePlainText:      "whether it took effect is not known: look before you repeat it.",
-	codePartial:        "the answer is not complete: do not rely on it.",
-	codeNoAnswer:       "whether it took effect is not known: look before you repeat it.",
-	codeTooLarge:       "ask for less.",
-	codeSignal:         "whether it took effect is not known: look before you repeat it.",
-	codeExit:           "whether it took effect is not known: look before you repeat it.",
 }
 
 // sentence ends a text like one.

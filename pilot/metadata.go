@@ -22,12 +22,13 @@ type Metadata struct {
 	ReplyAfterMS int64   `json:"reply_after_ms,omitempty"`
 	Truncated    bool    `json:"truncated,omitempty"` // the responder cut its reply
 
-	NodeID uint32 `json:"node_id,omitempty"`
-	State  string `json:"state,omitempty"`  // of trust or of a handshake
-	Total  int    `json:"total,omitempty"`  // entries that there are
-	Shown  int    `json:"shown,omitempty"`  // entries that the model is shown
-	SHA256 string `json:"sha256,omitempty"` // of a file that was sent
-	Bytes  int64  `json:"bytes,omitempty"`  // of the message or file that was sent
+	NodeID   uint32 `json:"node_id,omitempty"`
+	State    string `json:"state,omitempty"`    // of trust or of a handshake
+	Answered int    `json:"answered,omitempty"` // packets of a ping
+	Total    int    `json:"total,omitempty"`    // entries that there are
+	Shown    int    `json:"shown,omitempty"`    // entries that the model is shown
+	SHA256   string `json:"sha256,omitempty"`   // of a file that was sent
+	Bytes    int64  `json:"bytes,omitempty"`    // of the message or file that was sent
 
 	// ImportantUpdate is pilotctl's message of the day. It is no part of any
 	// answer, and the model does not see it.

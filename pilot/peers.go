@@ -62,7 +62,7 @@ func (r *PeersResult) forModel() string {
 	}
 	shown := r.Peers[:min(len(r.Peers), maxPeers)]
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d peers with a tunnel:", r.Total)
+	fmt.Fprintf(&b, "%s with a tunnel:", several(r.Total, "peer"))
 	for _, p := range shown {
 		fmt.Fprintf(&b, "\nnode %d (%s): %s", p.NodeID, backboneAddress(p.NodeID), strings.Join(p.facts(), ", "))
 	}

@@ -93,7 +93,7 @@ func (o *op) packets(target string, got *answer) (*PingResult, error) {
 	for _, p := range data.Results {
 		result.Packets = append(result.Packets, Packet(p))
 	}
-	o.meta.Peer, o.meta.Total, o.meta.Shown = result.Address, len(result.Packets), result.answered()
+	o.meta.Peer, o.meta.Total, o.meta.Answered = result.Address, len(result.Packets), result.answered()
 	return result, nil
 }
 

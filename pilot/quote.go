@@ -1,6 +1,7 @@
 package pilot
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/fantasytools/fantasytools/internal/text"
@@ -29,6 +30,14 @@ func quote(s string, limit int) string {
 		s = text.Cut(s, max(limit*len(s)/n, 1))
 	}
 	return "> " + strings.ReplaceAll(s, "\n", "\n> ")
+}
+
+// several is a number with its noun.
+func several(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return strconv.Itoa(n) + " " + noun + "s"
 }
 
 // words is a peer's text without control characters. A carriage return is an

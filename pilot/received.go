@@ -112,7 +112,7 @@ func (r *ReceivedResult) forModel() string {
 		}
 	}
 	if more := len(r.Files) - shown; more > 0 {
-		fmt.Fprintf(&b, "\n%d older files are not shown.", more)
+		fmt.Fprintf(&b, "\n%s not shown.", several(more, "older file"))
 	}
 	return b.String()
 }
@@ -129,9 +129,9 @@ func (r *ReceivedResult) heading() string {
 	n := len(r.Files)
 	switch {
 	case !r.Cleared:
-		return fmt.Sprintf("%d received files, newest first; the senders chose the names, and nothing tells who they are.", n)
+		return several(n, "received file") + ", newest first; the senders chose the names, and nothing tells who they are."
 	case r.Deleted == n && r.Remaining == 0:
-		return fmt.Sprintf("Deleted all %d received files:", n)
+		return "Deleted all that was there, " + several(n, "received file") + ":"
 	}
-	return fmt.Sprintf("%d received files were listed, %d were deleted and %d remain; the numbers differ because files came or went meanwhile. Listed were:", n, r.Deleted, r.Remaining)
+	return fmt.Sprintf("Listed %s, deleted %d, and %d remain; the numbers differ because files came or went meanwhile. Listed were:", several(n, "received file"), r.Deleted, r.Remaining)
 }

@@ -130,7 +130,7 @@ func (r *SearchResult) forModel() string {
 		return r.nobody()
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d agents that match %q (their own words). Next: pilot_help with a hostname.", len(r.Agents), r.Matches, text.Line(r.Keyword, maxKeyword))
+	fmt.Fprintf(&b, "%d of %s matching %q (their own words). Next: pilot_help with a hostname.", len(r.Agents), several(r.Matches, "agent"), text.Line(r.Keyword, maxKeyword))
 	for _, a := range r.Agents {
 		b.WriteString("\n" + text.Line(a.Hostname, maxName))
 		if blurb := text.Line(a.Description, maxBlurb); blurb != "" {

@@ -223,6 +223,7 @@ func joinHints(hint, more string) string {
 
 func (o *op) note(r *SendResult) {
 	m := &o.meta
+	m.Code = ""
 	m.Peer, m.Outcome, m.Ack, m.MessageID = r.Address, r.Outcome, r.Ack, r.MessageID
 	m.Bytes, m.ReplyAfterMS = r.Bytes, r.After.Milliseconds()
 	if r.Reply != nil {

@@ -128,7 +128,7 @@ func (o *op) cutShort(r *SubscribeResult, err error) error {
 
 func (r *SubscribeResult) forModel() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%d of %d events of %q.", len(r.Events), r.Asked, text.Line(r.Topic, maxName))
+	fmt.Fprintf(&b, "%d of %s of %q.", len(r.Events), several(r.Asked, "event"), text.Line(r.Topic, maxName))
 	if r.TimedOut {
 		b.WriteString(" The time was over; a longer timeout_seconds waits longer.")
 	}
