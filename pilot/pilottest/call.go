@@ -2,9 +2,10 @@ package pilottest
 
 import (
 	"bytes"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,7 +29,7 @@ type Call struct {
 	Args  []string          // positional arguments after pilotctl's own parsing
 	Flags map[string]string // flags after pilotctl's own parsing; "true" for one without a value
 	Env   []string          // names of the environment's variables, sorted
-	Data  []byte            // the payload that send-message and publish passed on
+	Data  []byte            // the payload that send-message, publish and broadcast found
 
 	Stdin     []byte // what was read from standard input, at most 64 MiB
 	StdinOpen bool   // standard input had not ended when the run ended
@@ -37,7 +38,7 @@ type Call struct {
 	Took    time.Duration // 0 while it runs, and for one that was killed
 	Done    bool          // it ended by itself
 	Status  int           // exit status; -1 while it runs, and for one that was killed
-	Stdout  string        // what it printed, when it ended by itself
+	Stdout  string        // what it printed, when it ended by itself; the first MiB
 	Stderr  string
 }
 
@@ -46,8 +47,18 @@ type recorder struct {
 	call   Call
 	path   string
 	unlock func()
-	out    bytes.Buffer
-	err    bytes.Buffer
+	out    opening
+	err    opening
+}
+
+// opening keeps the first MiB of a stream.
+type opening struct{ bytes.Buffer }
+
+func (s *opening) Write(b []byte) (int, error) {
+	if room := 1<<20 - s.Len(); room > 0 {
+		s.Buffer.Write(b[:min(room, len(b))])
+	}
+	return len(b), nil
 }
 
 // open begins the record of this run and picks the fault that was ordered.
@@ -118,7 +129,7 @@ func (r *recorder) begin(net store) error {
 }
 
 func (r *recorder) write() error {
-	data, err := json.Marshal(r.call)
+	data, err := marshal(r.call)
 	if err != nil {
 		return fmt.Errorf("recording the call: %w", err)
 	}
@@ -220,12 +231,15 @@ func (n *Network) Calls() []Call {
 	calls := make([]Call, 0, len(paths))
 	for _, path := range paths {
 		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // forgotten meanwhile
+		}
 		if err != nil {
 			n.failed("reading the record of calls", err)
 			continue
 		}
 		var c Call
-		if err := json.Unmarshal(data, &c); err != nil {
+		if err := unmarshal(data, &c); err != nil {
 			n.failed("reading the record of calls", err)
 			continue
 		}

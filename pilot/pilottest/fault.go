@@ -1,25 +1,32 @@
 package pilottest
 
 import (
-	"bytes"
+	"io"
 	"maps"
+	"os"
+	"os/signal"
 	"slices"
+	"syscall"
 	"time"
 )
 
 // Fault is what goes wrong with a run of pilotctl, or what is changed in it.
 // Fields may be combined: first comes Delay, then Hang, then either Code, Raw or
 // the verb's own work, then the changes of its answer, then the ways of printing it.
+// Of a run that is refused by Code or Raw nothing is left but its record.
 type Fault struct {
 	Verb  string // "": every verb
 	Node  string // only under this node; "": every one
 	Times int    // the next so many runs; 0: all until ClearFaults
 
-	Delay time.Duration // simulated time before anything else
-	Hang  bool          // never ends; with Split: after the first half of the answer
+	Delay    time.Duration // simulated time before anything else
+	Hang     bool          // never ends; with Split: after the first half of the answer
+	Stubborn bool          // ignores SIGTERM and SIGINT
 
-	// An error envelope in the generation's manner; nothing is done.
+	// An error envelope in the generation's manner, in place of the verb's work or,
+	// with Worked, after it.
 	Code, Message, Hint string
+	Worked              bool
 
 	// With Raw, Stdout and Stderr are all that is printed and nothing is done.
 	Raw            bool
@@ -27,13 +34,13 @@ type Fault struct {
 
 	Set  map[string]any // keys of data that are added or replaced
 	Drop []string       // keys of data that are left out
-	Fail bool           // Code, Message and Hint are reported although the work was done
 
+	Flood  int64         // bytes of filler on stdout before everything else
 	Banner string        // a line before the answer on stdout
 	Noise  string        // a line before whatever comes on stderr
 	Plain  bool          // text although --json was given
 	Split  time.Duration // stdout in two writes with this (real) pause between them
-	Kill   bool          // ended by SIGKILL after printing, or by its like on Windows
+	Kill   bool          // ended by SIGKILL after printing; with Split: after the first half
 	Status *int          // exit status in place of the true one
 }
 
@@ -70,6 +77,9 @@ func (s *state) takeFault(nodeName, verb string) Fault {
 // answer runs the verb under the ordered fault, prints and gives the status.
 func (p *process) answer(rec *recorder) int {
 	f := p.fault
+	if f.Stubborn {
+		signal.Ignore(os.Interrupt, syscall.SIGTERM)
+	}
 	p.sleep(f.Delay)
 	if f.Hang && f.Split == 0 {
 		rec.parsedEarly(p)
@@ -99,7 +109,7 @@ func (p *process) outcome(rec *recorder) output {
 		rec.parsedEarly(p)
 		return output{raw: true, stdout: []byte(f.Stdout), stderr: []byte(f.Stderr)}
 	}
-	if f.Code != "" && !f.Fail {
+	if f.Code != "" && !f.Worked {
 		rec.parsedEarly(p)
 		return p.failed(&failure{code: f.Code, message: f.Message, hint: f.Hint})
 	}
@@ -127,6 +137,7 @@ func (p *process) print(out output) int {
 		stderr = append([]byte(p.fault.Noise+"\n"), stderr...)
 	}
 	_, _ = p.stderr.Write(stderr)
+	_, _ = io.CopyN(p.stdout, filler{}, p.fault.Flood)
 	if p.fault.Split <= 0 {
 		_, _ = p.stdout.Write(stdout)
 		return out.status
@@ -136,7 +147,22 @@ func (p *process) print(out output) int {
 	if p.fault.Hang {
 		hangForEver()
 	}
-	time.Sleep(p.fault.Split)
-	_, _ = bytes.NewReader(stdout[half:]).WriteTo(p.stdout)
+	if !p.fault.Kill {
+		time.Sleep(p.fault.Split)
+		_, _ = p.stdout.Write(stdout[half:])
+	}
 	return out.status
+}
+
+// filler is an endless run of lines.
+type filler struct{}
+
+func (filler) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = 'x'
+		if i%80 == 79 {
+			b[i] = '\n'
+		}
+	}
+	return len(b), nil
 }

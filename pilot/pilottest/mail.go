@@ -23,29 +23,6 @@ type Message struct {
 	ReplyTo   string // id of the message that this one answers
 }
 
-// MarshalJSON keeps payloads that are not UTF-8.
-func (m Message) MarshalJSON() ([]byte, error) {
-	return json.Marshal(wireMessage{m.From, []byte(m.Text), m.Type, m.MessageID, m.ReplyTo})
-}
-
-// UnmarshalJSON reads what MarshalJSON writes.
-func (m *Message) UnmarshalJSON(data []byte) error {
-	var w wireMessage
-	if err := json.Unmarshal(data, &w); err != nil {
-		return err
-	}
-	*m = Message{w.From, string(w.Text), w.Type, w.MessageID, w.ReplyTo}
-	return nil
-}
-
-type wireMessage struct {
-	From      string
-	Text      []byte
-	Type      string
-	MessageID string
-	ReplyTo   string
-}
-
 func (m Message) kind() string {
 	if m.Type == "" {
 		return "TEXT"

@@ -99,25 +99,47 @@ func errorText(f *failure) string {
 // dataText is the text form of an answer: lists as rows, the rest as lines.
 func dataText(data map[string]any) string {
 	var b strings.Builder
-	for _, key := range slices.Sorted(maps.Keys(data)) {
-		rows, ok := data[key].([]map[string]any)
+	var plain map[string]any
+	if err := json.Unmarshal(jsonLine(data), &plain); err != nil {
+		return err.Error() + "\n"
+	}
+	for _, key := range slices.Sorted(maps.Keys(plain)) {
+		rows, ok := plain[key].([]any)
 		if !ok {
-			fmt.Fprintf(&b, "%s: %v\n", label(key), data[key])
+			fmt.Fprintf(&b, "%s: %s\n", label(key), cell(plain[key]))
 			continue
 		}
 		fmt.Fprintf(&b, "%s:\n", label(key))
 		for _, row := range rows {
-			var cells []string
-			for _, k := range slices.Sorted(maps.Keys(row)) {
-				cells = append(cells, fmt.Sprintf("%s=%v", k, row[k]))
-			}
-			fmt.Fprintf(&b, "  %s\n", strings.Join(cells, "  "))
+			fmt.Fprintf(&b, "  %s\n", textRow(row))
 		}
 	}
 	return b.String()
 }
 
+func textRow(row any) string {
+	fields, ok := row.(map[string]any)
+	if !ok {
+		return cell(row)
+	}
+	var cells []string
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		cells = append(cells, key+"="+cell(fields[key]))
+	}
+	return strings.Join(cells, "  ")
+}
+
+func cell(v any) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return mustJSON(v)
+}
+
 func label(key string) string {
+	if key == "" {
+		return ""
+	}
 	words := strings.ReplaceAll(key, "_", " ")
 	return strings.ToUpper(words[:1]) + words[1:]
 }

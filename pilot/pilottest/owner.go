@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"time"
 )
@@ -50,7 +51,7 @@ func (n *Network) answerOne(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(answerPatience))
 	var q question
-	if json.NewDecoder(conn).Decode(&q) != nil {
+	if receive(conn, &q) != nil {
 		return
 	}
 	n.mu.Lock()
@@ -60,7 +61,7 @@ func (n *Network) answerOne(conn net.Conn) {
 	if fn != nil {
 		replies = append(replies, fn(q.From, q.Text)...)
 	}
-	_ = json.NewEncoder(conn).Encode(replies)
+	_ = send(conn, replies)
 }
 
 // askOwner is the other end, in the fake pilotctl.
@@ -74,12 +75,29 @@ func askOwner(address, node, from, text string) ([]Reply, error) {
 	}
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(answerPatience))
-	if err := json.NewEncoder(conn).Encode(question{node, from, text}); err != nil {
+	if err := send(conn, question{node, from, text}); err != nil {
 		return nil, fmt.Errorf("asking for the answers of a script: %w", err)
 	}
 	var replies []Reply
-	if err := json.NewDecoder(conn).Decode(&replies); err != nil {
+	if err := receive(conn, &replies); err != nil {
 		return nil, fmt.Errorf("asking for the answers of a script: %w", err)
 	}
 	return replies, nil
+}
+
+func send(w io.Writer, v any) error {
+	data, err := marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(data)
+	return err
+}
+
+func receive(r io.Reader, v any) error {
+	var data json.RawMessage
+	if err := json.NewDecoder(r).Decode(&data); err != nil {
+		return err
+	}
+	return unmarshal(data, v)
 }

@@ -94,6 +94,7 @@ func (p *process) locate(program string) error {
 	for _, dir := range dirs {
 		if m, ok := readMarker(dir); ok {
 			p.net, p.gen = store(m.Network), m.Generation
+			p.socket = p.socketPath() // again: 1.2 reads less of the environment
 			return nil
 		}
 	}
@@ -168,6 +169,11 @@ func (p *process) sleep(d time.Duration) {
 	if d > 0 {
 		time.Sleep((&state{Speed: p.speed}).real(d))
 	}
+}
+
+// simulatedSince is the simulated time that passed since then.
+func (p *process) simulatedSince(t time.Time) time.Duration {
+	return (&state{Speed: p.speed}).simulated(time.Since(t))
 }
 
 // poll asks until it is answered or the simulated time is over. What is due on

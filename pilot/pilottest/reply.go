@@ -15,7 +15,7 @@ func inboxPath(home, id string) string {
 
 // seen are the ids that were in the inbox before the message was sent.
 func (m *sending) seen() (map[string]bool, error) {
-	if m.wait == 0 {
+	if m.wait <= 0 {
 		return nil, nil
 	}
 	home, err := m.p.mailHome()
@@ -47,9 +47,8 @@ func (m *sending) await(a sent, data map[string]any, before map[string]bool, sta
 			}
 			return nil
 		}
-		if m.total > 0 && w.simulatedSince(m.begun) >= m.total {
-			return fail("timeout", "send-message did not finish within %s", m.total).
-				withHint("delivery may already have happened: check the inbox")
+		if m.total > 0 && m.p.simulatedSince(m.begun) >= m.total {
+			return m.outOfTime()
 		}
 		if w.elapsed() >= w.window {
 			return w.timeout()
@@ -57,7 +56,7 @@ func (m *sending) await(a sent, data map[string]any, before map[string]bool, sta
 		if w.resendAfter > 0 && !w.resent && w.elapsed() >= w.resendAfter {
 			w.resent = true
 			w.window += m.wait / 2
-			if err := m.deliver(&a); err != nil {
+			if err := m.deliver(&a, true); err != nil {
 				return err
 			}
 		}
@@ -78,17 +77,13 @@ type waiting struct {
 	strict      bool // the peer answered another id: what has no id is not ours
 }
 
-func (w *waiting) elapsed() time.Duration { return w.simulatedSince(w.acked) }
-
-func (w *waiting) simulatedSince(t time.Time) time.Duration {
-	return (&state{Speed: w.m.p.speed}).simulated(time.Since(t))
-}
+func (w *waiting) elapsed() time.Duration { return w.m.p.simulatedSince(w.acked) }
 
 // firstContactWait is when 1.16 sends again to a peer it had no session with;
 // 0: never.
 func (w *waiting) firstContactWait() time.Duration {
 	half := min(w.m.wait/2, 15*time.Second)
-	if w.m.p.gen != V116 || !w.sent.first || !w.m.resend || w.sent.tagged || half < 3*time.Second {
+	if w.m.p.gen != V116 || !w.sent.first || !w.m.resend || half < 3*time.Second {
 		return 0
 	}
 	return half

@@ -28,11 +28,8 @@ func (s *state) hostname(name string) (*node, bool) {
 // peer resolves the argument of a verb that talks to a peer: full address,
 // node id, hostname. The node need not exist.
 func (p *process) peer(s *state, arg, code string) (uint32, error) {
-	if _, id, ok := parseAddress(arg); ok {
+	if id, ok := nodeNumber(arg); ok {
 		return id, nil
-	}
-	if id, err := strconv.ParseUint(arg, 10, 32); err == nil {
-		return uint32(id), nil
 	}
 	if s.registryFrozen() {
 		return 0, errHang

@@ -2,7 +2,6 @@ package pilottest
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -231,14 +230,14 @@ func (d store) read() (*state, []byte, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading the simulated network: %w", err)
 	}
-	if err := json.Unmarshal(data, s); err != nil {
+	if err := unmarshal(data, s); err != nil {
 		return nil, nil, fmt.Errorf("reading the simulated network in %s: %w", d, err)
 	}
 	return s, data, nil
 }
 
 func (d store) write(s *state, before []byte) error {
-	data, err := json.Marshal(s)
+	data, err := marshal(s)
 	if err != nil {
 		return fmt.Errorf("writing the simulated network: %w", err)
 	}

@@ -189,7 +189,7 @@ func (l *listening) listen() (output, error) {
 		if broken {
 			return l.brokenOff()
 		}
-		if l.timeout > 0 && (&state{Speed: l.p.speed}).simulated(time.Since(l.start)) >= l.timeout {
+		if l.timeout > 0 && l.p.simulatedSince(l.start) >= l.timeout {
 			if l.count > 0 {
 				return l.envelope(true, ""), nil
 			}

@@ -103,8 +103,10 @@ func (p *process) mailFilter() (f mailFilter, err error) {
 		return f, err
 	}
 	from := p.flags.vals["from"]
-	if _, _, isAddress := parseAddress(from); from == "" || isAddress {
-		f.from = strings.ToUpper(from)
+	if id, ok := nodeNumber(from); ok {
+		f.from = FormatAddress(0, id)
+	}
+	if from == "" || f.from != "" {
 		return f, nil
 	}
 	err = p.withDaemon(func(s *state, _ *node) error {
@@ -213,9 +215,11 @@ func (p *process) received() (output, error) {
 		return output{}, err
 	}
 	dir := filepath.Join(home, ".pilot", "received")
-	f, err := p.mailFilter()
-	if err != nil && p.gen.modern() {
-		return output{}, err
+	var f mailFilter
+	if p.gen.modern() {
+		if f, err = p.mailFilter(); err != nil {
+			return output{}, err
+		}
 	}
 	files, err := readFiles(dir)
 	clear := p.flags.bool("clear")

@@ -45,7 +45,7 @@ func (p *process) ping() (output, error) {
 
 func (p *process) pings(id uint32, count int, timeout time.Duration) (output, error) {
 	start := time.Now()
-	over := func() bool { return (&state{Speed: p.speed}).simulated(time.Since(start)) >= timeout }
+	over := func() bool { return p.simulatedSince(start) >= timeout }
 	var rows []map[string]any
 	failed, timedOut := 0, false
 	for seq := 0; seq < count; seq++ {

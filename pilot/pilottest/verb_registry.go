@@ -43,7 +43,7 @@ func (p *process) lookup() (output, error) {
 		return output{}, p.usageError()
 	}
 	arg := p.flags.pos[0]
-	if p.gen.modern() && !isNodeNumber(arg) {
+	if _, ok := nodeNumber(arg); p.gen.modern() && !ok {
 		if err := p.withDaemon(func(*state, *node) error { return nil }); err != nil {
 			return output{}, err
 		}
@@ -74,10 +74,14 @@ func (p *process) lookup() (output, error) {
 	return p.ok(data), nil
 }
 
-func isNodeNumber(arg string) bool {
-	_, err := strconv.ParseUint(arg, 10, 32)
-	_, _, isAddress := parseAddress(arg)
-	return err == nil || isAddress
+// nodeNumber reads what names a node without asking anybody: its full address
+// or its number.
+func nodeNumber(arg string) (uint32, bool) {
+	if _, id, ok := parseAddress(arg); ok {
+		return id, true
+	}
+	id, err := strconv.ParseUint(arg, 10, 32)
+	return uint32(id), err == nil
 }
 
 // registry is where pilotctl looks for the registry, and whether nothing

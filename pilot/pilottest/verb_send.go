@@ -240,19 +240,30 @@ func (m *sending) send() (sent, error) {
 	err := p.dial(m.id)
 	var derr *dialError
 	if errors.As(err, &derr) {
+		if m.total > 0 && derr.took >= m.total {
+			return a, m.outOfTime()
+		}
 		return a, p.connectFailure(m.id, "connect to", "data exchange port 1001", derr)
 	}
 	if err != nil {
 		return a, err
 	}
-	if p.gen == V12 && !slices.Contains([]string{"text", "json", "binary"}, m.kind) {
+	if p.gen != V116 && !slices.Contains([]string{"text", "json", "binary"}, m.kind) {
 		return a, unknownType(m.kind)
 	}
-	return a, m.deliver(&a)
+	return a, m.deliver(&a, false)
 }
 
-// deliver hands the message to the peer's daemon.
-func (m *sending) deliver(a *sent) error {
+// outOfTime is the end of the time for the whole command.
+func (m *sending) outOfTime() *failure {
+	f := fail("timeout", "send-message did not finish within %s", m.total)
+	f.after = max(m.total-m.p.simulatedSince(m.begun), 0)
+	return f.withHint("delivery may already have happened: check the inbox")
+}
+
+// deliver hands the message to the peer's daemon, and lets its script see it
+// unless the daemon knows it already.
+func (m *sending) deliver(a *sent, again bool) error {
 	var from, target string
 	var script *Script
 	answers := ""
@@ -265,12 +276,13 @@ func (m *sending) deliver(a *sent) error {
 		}
 		a.problem = peer.Behaviour.SendError
 		if a.problem == "" {
-			a.ack = s.receive(peer, msg)
+			a.ack = s.receive(peer, msg, again)
 		}
 		from, target, script, answers = self.Name, peer.Name, peer.Script, s.Answers
 		return nil
 	})
-	if err != nil || !a.delivered() && a.ack != "" || a.problem != "" || script == nil {
+	refused := a.problem != "" || a.ack != "" && !a.delivered()
+	if err != nil || refused || script == nil || strings.HasSuffix(a.ack, duplicate) {
 		return err
 	}
 	var computed []Reply
@@ -285,11 +297,18 @@ func (m *sending) deliver(a *sent) error {
 	})
 }
 
-// receive is what the daemon of a peer does with a message.
-func (s *state) receive(peer *node, m Message) (ack string) {
+// duplicate ends the acknowledgement of a message that was there before.
+const duplicate = " (duplicate)"
+
+// receive is what the daemon of a peer does with a message. Only a message that
+// has an id is known again.
+func (s *state) receive(peer *node, m Message, again bool) (ack string) {
 	b := peer.Behaviour
 	if b.ErrAck != "" {
 		return fmt.Sprintf("ERR %s save failed: %s", m.kind(), b.ErrAck)
+	}
+	if again && peer.Generation == V116 && m.MessageID != "" {
+		return fmt.Sprintf("ACK %s %d bytes", m.kind(), len(m.Text)) + duplicate
 	}
 	ack = s.store(peer, m)
 	if b.NoAck {
