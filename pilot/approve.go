@@ -30,7 +30,7 @@ func (o *op) approve(ctx context.Context, in ApproveInput) (*ApproveResult, erro
 	if err != nil {
 		return nil, err
 	}
-	if _, err := o.run(ctx, verb("approve", fmt.Sprint(id)), nil); err != nil {
+	if err := o.about(ctx, verb("approve", fmt.Sprint(id)), id); err != nil {
 		return nil, err
 	}
 	list, err := o.trusted(ctx)

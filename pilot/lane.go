@@ -73,7 +73,7 @@ func (c *Client) depart(ctx context.Context, l *lane) (done func(), err error) {
 		return nil, err
 	}
 	defer func() { <-l.turn }()
-	if err := l.clear(ctx); err != nil {
+	if err := l.clear(ctx, c.span(laneGap)); err != nil {
 		return nil, err
 	}
 	free, err := c.slot(ctx)
@@ -86,11 +86,11 @@ func (c *Client) depart(ctx context.Context, l *lane) (done func(), err error) {
 }
 
 // clear waits until the last run keeps nobody waiting any more.
-func (l *lane) clear(ctx context.Context) error {
+func (l *lane) clear(ctx context.Context, gap time.Duration) error {
 	if l.last == nil {
 		return nil
 	}
-	if err := pause(ctx, time.Until(l.last.start.Add(laneGap)), nil); err != nil {
+	if err := pause(ctx, time.Until(l.last.start.Add(gap)), nil); err != nil {
 		return err
 	}
 	return pause(ctx, time.Until(l.last.start.Add(laneStep)), l.last.ended)

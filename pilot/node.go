@@ -53,6 +53,25 @@ func laneOf(peer string) string {
 	return strings.ToLower(peer)
 }
 
+// about runs a verb that is about one node, and checks that the answer is about
+// that node.
+func (o *op) about(ctx context.Context, a argv, id uint32) error {
+	got, err := o.run(ctx, a, nil)
+	if err != nil {
+		return err
+	}
+	var data struct {
+		NodeID *uint32 `json:"node_id"`
+	}
+	if err := got.decode(&data); err != nil {
+		return o.fault(err)
+	}
+	if data.NodeID == nil || *data.NodeID != id {
+		return o.fault(&Error{Code: codeNoAnswer, Message: fmt.Sprintf("pilotctl reported success, but not for node %d", id)})
+	}
+	return nil
+}
+
 // resolve returns the node id of a target: trust records know nothing else,
 // and the oldest pilotctl takes nothing else.
 func (o *op) resolve(ctx context.Context, target string) (uint32, error) {

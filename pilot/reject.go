@@ -36,7 +36,7 @@ func (o *op) reject(ctx context.Context, in RejectInput) (*RejectResult, error) 
 	if in.Reason != "" {
 		a = a.text(in.Reason)
 	}
-	if _, err := o.run(ctx, a, nil); err != nil {
+	if err := o.about(ctx, a, id); err != nil {
 		return nil, err
 	}
 	list, err := o.trusted(ctx)

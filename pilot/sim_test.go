@@ -3,6 +3,7 @@ package pilot
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -42,7 +43,15 @@ const (
 
 func newSim(t *testing.T, g pilottest.Generation) *sim {
 	t.Helper()
-	n := pilottest.New(t, g)
+	n, err := pilottest.Open(pilottest.Config{Dir: t.TempDir(), Generation: g, Binary: fakePilotctl(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(n.Err(), n.Close()); err != nil {
+			t.Error(err)
+		}
+	})
 	s := &sim{Network: n, t: t}
 	s.me = n.AddNode(pilottest.Node{Name: "me", Networks: []uint16{9}, AdminToken: token})
 	for _, name := range []string{"bob", "dave", "erin", "mallory"} {

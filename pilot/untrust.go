@@ -32,7 +32,7 @@ func (o *op) untrust(ctx context.Context, in UntrustInput) (*UntrustResult, erro
 		return nil, err
 	}
 	o.meta.NodeID = id
-	if _, err := o.run(ctx, verb("untrust", fmt.Sprint(id)), nil); err != nil {
+	if err := o.about(ctx, verb("untrust", fmt.Sprint(id)), id); err != nil {
 		return nil, err
 	}
 	o.meta.State = string(Untrusted)

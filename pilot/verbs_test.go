@@ -3,7 +3,6 @@ package pilot
 import (
 	"context"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,8 +15,6 @@ import (
 
 	"github.com/fantasytools/fantasytools/pilot/pilottest"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 // verbs is every tool with a call that works, the command of pilotctl that does
 // its work, its timer, and the error codes that this command can give.
@@ -60,9 +57,9 @@ var (
 // TestEveryVerbWorksWithEveryGeneration keeps, for each verb, what pilotctl
 // understood, what the model reads and what the metadata hold.
 func TestEveryVerbWorksWithEveryGeneration(t *testing.T) {
-	t.Setenv("PILOT_ADMIN_TOKEN", token)
 	for _, g := range generations {
 		t.Run(string(g), func(t *testing.T) {
+			t.Parallel()
 			s := newSim(t, g)
 			s.Deliver("me", pilottest.Message{From: "bob", Text: "first\r\nsecond line"})
 			s.DeliverFile("me", "report.txt", []byte("a report"))
@@ -113,9 +110,9 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestEveryErrorCodeReachesTheModelWithMessageAndHint(t *testing.T) {
-	t.Setenv("PILOT_ADMIN_TOKEN", token)
 	for _, g := range generations {
 		t.Run(string(g), func(t *testing.T) {
+			t.Parallel()
 			s := newSim(t, g)
 			for _, v := range verbs {
 				for _, code := range v.codes {
@@ -139,9 +136,9 @@ func TestEveryErrorCodeReachesTheModelWithMessageAndHint(t *testing.T) {
 }
 
 func TestAHangingPilotctlIsStoppedByTheVerbsTimer(t *testing.T) {
-	t.Setenv("PILOT_ADMIN_TOKEN", token)
 	for _, g := range generations {
 		t.Run(string(g), func(t *testing.T) {
+			t.Parallel()
 			s := newSim(t, g)
 			for _, v := range verbs {
 				const patience = 700 * time.Millisecond
@@ -169,9 +166,9 @@ func TestAHangingPilotctlIsStoppedByTheVerbsTimer(t *testing.T) {
 }
 
 func TestACancelledCallEndsPilotctlAndIsTheContextsError(t *testing.T) {
-	t.Setenv("PILOT_ADMIN_TOKEN", token)
 	for _, g := range generations {
 		t.Run(string(g), func(t *testing.T) {
+			t.Parallel()
 			s := newSim(t, g)
 			s.client.hurry = 1
 			for _, v := range verbs {
@@ -201,7 +198,6 @@ func TestACancelledCallEndsPilotctlAndIsTheContextsError(t *testing.T) {
 var goWords = regexp.MustCompile(`invalid character|unexpected end of JSON|cannot unmarshal|json:|goroutine|\*pilot\.|exec:`)
 
 func TestGarbageIsNeverASuccessOfWhatChangesSomething(t *testing.T) {
-	t.Setenv("PILOT_ADMIN_TOKEN", token)
 	status := func(n int) *int { return &n }
 	faults := map[string]pilottest.Fault{
 		"nothing at all":              {Raw: true},
@@ -222,6 +218,7 @@ func TestGarbageIsNeverASuccessOfWhatChangesSomething(t *testing.T) {
 	}
 	for _, g := range generations {
 		t.Run(string(g), func(t *testing.T) {
+			t.Parallel()
 			s := newSim(t, g)
 			for _, v := range verbs {
 				for name, fault := range faults {
