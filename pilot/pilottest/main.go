@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 )
 
 // programName is what the fake program is called, besides .exe on Windows.
@@ -27,7 +28,8 @@ func Main() {
 	if _, ok := readMarker(filepath.Dir(program)); !ok {
 		return
 	}
-	os.Exit(runProcess(program))
+	// A binary built with -race would sleep for a second in os.Exit.
+	syscall.Exit(runProcess(program))
 }
 
 // Pilotctl acts as pilotctl whatever the program is called, and returns the
