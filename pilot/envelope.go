@@ -49,9 +49,10 @@ func (a *answer) decode(into any) error {
 
 // read makes an answer or an error of what a run printed. Noise before and
 // after the envelope is passed over: banners on stdout, notices and warnings
-// on stderr.
+// on stderr. Of a stream with a hole only one side is looked at: the two ends
+// together could read like something else.
 func read(r *run.Result) (*answer, error) {
-	stdout, stderr := whole(r.Stdout), whole(r.Stderr)
+	stdout, stderr := whole(r.Stdout, r.Stdout.Head), whole(r.Stderr, r.Stderr.Tail)
 	ok, found := find(stdout, "ok")
 	failure, failed := find(stderr, "error")
 	if !failed && !found {
@@ -106,7 +107,11 @@ func firstNonBlank(streams ...[]byte) []byte {
 	return nil
 }
 
-func whole(o run.Output) []byte {
+// whole puts a stream together, or takes the given side of one with a hole.
+func whole(o run.Output, side []byte) []byte {
+	if o.Missing > 0 {
+		return side
+	}
 	if len(o.Tail) == 0 {
 		return o.Head
 	}

@@ -52,7 +52,7 @@ func generationOf(r *run.Result) generation {
 	if r.ExitCode != 0 {
 		return generation12
 	}
-	m := versionNumber.FindSubmatch(whole(r.Stdout))
+	m := versionNumber.FindSubmatch(r.Stdout.Head)
 	if m == nil {
 		return generation113
 	}
