@@ -180,7 +180,7 @@ func TestWaitingForAReply(t *testing.T) {
 			t.Errorf("the reply is %v", reply)
 		}
 		run(t, n, me, "inbox", "--clear", "--json").data(t)
-		n.Answer("bob", pilottest.Script{Default: "late", Delay: 40 * time.Second})
+		n.Answer("bob", pilottest.Script{Default: "late", Delay: time.Hour})
 		late := run(t, n, me, "send-message", "bob", "--data=ping2", "--wait=30s", "--no-resend", "--json")
 		f := late.failure(t)
 		if f["code"] != "timeout" || (f["hint"] != nil) != (g == pilottest.V116) {

@@ -71,7 +71,7 @@ func TestPeersAreNullWithoutATunnel(t *testing.T) {
 func TestPingReportsFailuresInItsRows(t *testing.T) {
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		modern := g != pilottest.V12
-		good := run(t, n, me, "ping", "bob", "--count=2", "--timeout=60s", "--json")
+		good := run(t, n, me, "ping", "bob", "--count=2", "--timeout=600s", "--json")
 		if rows := good.data(t)["results"].([]any); len(rows) != 2 || good.status != 0 {
 			t.Errorf("%+v", good)
 		}

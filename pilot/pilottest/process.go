@@ -181,9 +181,10 @@ func (p *process) simulatedSince(t time.Time) time.Duration {
 func (p *process) poll(limit time.Duration, done func(*state) bool) (bool, error) {
 	deadline := time.Now().Add((&state{Speed: p.speed}).real(limit))
 	for {
+		over := !time.Now().Before(deadline)
 		var ok bool
 		err := p.net.update(func(s *state) error { ok = done(s); return nil })
-		if ok || err != nil || !time.Now().Before(deadline) {
+		if ok || err != nil || over {
 			return ok, err
 		}
 		time.Sleep(min(pollEvery, max(time.Until(deadline), 0)))

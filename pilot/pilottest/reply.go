@@ -36,6 +36,7 @@ func (m *sending) await(a sent, data map[string]any, before map[string]bool, sta
 	w := &waiting{m: m, sent: a, before: before, start: start, acked: time.Now(), window: m.wait}
 	w.resendAfter = w.firstContactWait()
 	for {
+		over := w.elapsed() >= w.window // before the look: what came in time is found
 		reply, err := w.look()
 		if err != nil {
 			return err
@@ -50,7 +51,7 @@ func (m *sending) await(a sent, data map[string]any, before map[string]bool, sta
 		if m.total > 0 && m.p.simulatedSince(m.begun) >= m.total {
 			return m.outOfTime()
 		}
-		if w.elapsed() >= w.window {
+		if over {
 			return w.timeout()
 		}
 		if w.resendAfter > 0 && !w.resent && w.elapsed() >= w.resendAfter {

@@ -179,6 +179,7 @@ func (l *listening) leave() {
 
 func (l *listening) listen() (output, error) {
 	for {
+		over := l.timeout > 0 && l.p.simulatedSince(l.start) >= l.timeout
 		broken, err := l.collect()
 		if err != nil {
 			return output{}, err
@@ -189,7 +190,7 @@ func (l *listening) listen() (output, error) {
 		if broken {
 			return l.brokenOff()
 		}
-		if l.timeout > 0 && l.p.simulatedSince(l.start) >= l.timeout {
+		if over {
 			if l.count > 0 {
 				return l.envelope(true, ""), nil
 			}
