@@ -63,7 +63,7 @@
 // [V12], [V113] and [V116] differ as the real ones do: which arguments vanish or
 // become flags, what a failed send looks like, what is null when it is empty, how
 // stored files are named. The answers of V12 are checked against calls that were
-// recorded with pilotctl 1.2.2; those of the others follow its documentation.
+// recorded with pilotctl 1.2.2; those of the others follow what is published of them.
 //
 // # What it is not
 //

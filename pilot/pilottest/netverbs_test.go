@@ -96,6 +96,52 @@ func TestPingReportsFailuresInItsRows(t *testing.T) {
 	})
 }
 
+func TestAMessageToADeadPeer(t *testing.T) {
+	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
+		for name, down := range map[string]func(string){"crashed": n.Crash, "frozen": n.Freeze} {
+			down("bob")
+			f := run(t, n, me, "send-message", "bob", "--data=x", "--json").failure(t)
+			if f["code"] != "connection_failed" || f["message"] != "cannot connect to 0:0000.0000.0002 (data exchange port 1001)" || f["hint"] == nil {
+				t.Errorf("%s: %v", name, f)
+			}
+		}
+		if g != pilottest.V116 {
+			return
+		}
+		if f := run(t, n, me, "send-message", "bob", "--data=x", "--timeout=5s", "--json").failure(t); f["code"] != "timeout" {
+			t.Errorf("%v", f)
+		}
+	})
+}
+
+func TestWithoutARegistryNamesAreUnknown(t *testing.T) {
+	eachGeneration(t, func(t *testing.T, _ pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
+		n.StopRegistry()
+		for _, args := range [][]string{{"find", "bob"}, {"send-message", "bob", "--data=x"}, {"handshake", "bob"}, {"subscribe", "bob", "t"}} {
+			if f := run(t, n, me, append(args, "--json")...).failure(t); f["code"] != "not_found" {
+				t.Errorf("%q: %v", args, f)
+			}
+		}
+		if f := run(t, n, me, "handshake", "3", "--json").failure(t); f["code"] != "connection_failed" {
+			t.Errorf("%v", f)
+		}
+	})
+}
+
+func TestPilotHomeMovesTheConfigurationSince113(t *testing.T) {
+	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
+		n.Deliver("me", pilottest.Message{From: "bob", Text: "x"})
+		env := append(me.Env(), "PILOT_HOME="+nodeOf(n, "bob").Home)
+		data := runEnv(t, n, env, "info", "--json").data(t)
+		if want := map[bool]string{true: "me", false: "bob"}[g == pilottest.V12]; data["hostname"] != want {
+			t.Errorf("the daemon is that of %v", data["hostname"])
+		}
+		if data := runEnv(t, n, env, "inbox", "--json").data(t); data["total"] != 1.0 {
+			t.Errorf("the mailbox moved: %v", data)
+		}
+	})
+}
+
 func TestAPeerThatDoesNotEcho(t *testing.T) {
 	n, me := smallNetwork(t, pilottest.V116)
 	n.Behave("bob", pilottest.Behaviour{NoEcho: true})

@@ -133,11 +133,13 @@ func (n *Network) Directory(agents ...Agent) Node {
 
 // Answer sets how a node answers messages. The zero Script is silence.
 func (n *Network) Answer(name string, s Script) {
-	s.HasFunc = s.Func != nil
-	if s.HasFunc {
+	if s.Func != nil {
 		n.failed("answering for a script", n.serve(name, s.Func))
 	}
-	n.changeNode("setting a script", name, func(_ *state, node *node) error { node.Script = &s; return nil })
+	n.changeNode("setting a script", name, func(_ *state, node *node) error {
+		node.Script, node.Computed = &s, s.Func != nil
+		return nil
+	})
 }
 
 // Behave sets how a node's daemon behaves.

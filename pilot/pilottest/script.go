@@ -36,8 +36,6 @@ type Script struct {
 	Limit int           // bytes at which an answer is cut; 0: DefaultReplyLimit, negative: never
 	Type  string        // text (default), json or binary
 	Tag   bool          // answers name the message they answer, when it had an id
-
-	HasFunc bool `json:",omitempty"` // set by the network
 }
 
 // Reply is one answer of a Script's Func.
@@ -162,7 +160,7 @@ func (s *state) queueAnswers(node, asker *node, m Message, computed []Reply) {
 		return
 	}
 	replies := computed
-	if !sc.HasFunc {
+	if !node.Computed {
 		text, ok := sc.answer(m.Text)
 		if !ok {
 			return

@@ -63,6 +63,7 @@ type node struct {
 	Seq       int
 	LastName  time.Time
 	Script    *Script
+	Computed  bool // by the Func of its script, in the process that owns the network
 	Behaviour Behaviour
 }
 

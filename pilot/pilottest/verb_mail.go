@@ -34,15 +34,15 @@ func (p *process) inbox() (output, error) {
 
 func (p *process) inbox12(dir string) (output, error) {
 	mails, err := readInbox(dir)
-	clear := p.flags.bool("clear")
+	wipe := p.flags.bool("clear")
 	switch {
-	case isNoDir(err) && clear:
+	case isNoDir(err) && wipe:
 		return output{}, fail("not_found", "inbox is empty")
 	case isNoDir(err):
 		return p.ok(map[string]any{"messages": []any{}, "total": 0}), nil
 	case err != nil:
 		return output{}, fail("internal", "read directory: %v", err)
-	case clear:
+	case wipe:
 		return p.ok(map[string]any{"cleared": removeFiles(dir, nil)}), nil
 	}
 	var records []map[string]any
@@ -222,9 +222,9 @@ func (p *process) received() (output, error) {
 		}
 	}
 	files, err := readFiles(dir)
-	clear := p.flags.bool("clear")
+	wipe := p.flags.bool("clear")
 	switch {
-	case isNoDir(err) && clear:
+	case isNoDir(err) && wipe:
 		return output{}, fail("not_found", "no received files")
 	case isNoDir(err) && p.gen == V12:
 		return p.ok(map[string]any{"files": []any{}, "total": 0}), nil
@@ -232,7 +232,7 @@ func (p *process) received() (output, error) {
 		return p.ok(map[string]any{"files": []any{}, "total": 0, "shown": 0}), nil
 	case err != nil:
 		return output{}, fail("internal", "read directory: %v", err)
-	case clear:
+	case wipe:
 		return p.clearReceived(dir, len(files), f), nil
 	case p.gen == V12:
 		return p.ok(map[string]any{"files": fileRows(files), "total": len(files), "dir": dir}), nil

@@ -266,6 +266,7 @@ func (m *sending) outOfTime() *failure {
 func (m *sending) deliver(a *sent, again bool) error {
 	var from, target string
 	var script *Script
+	var computed bool
 	answers := ""
 	err := m.p.withDaemon(func(s *state, self *node) error {
 		peer := s.byID(m.id)
@@ -278,21 +279,21 @@ func (m *sending) deliver(a *sent, again bool) error {
 		if a.problem == "" {
 			a.ack = s.receive(peer, msg, again)
 		}
-		from, target, script, answers = self.Name, peer.Name, peer.Script, s.Answers
+		from, target, script, computed, answers = self.Name, peer.Name, peer.Script, peer.Computed, s.Answers
 		return nil
 	})
 	refused := a.problem != "" || a.ack != "" && !a.delivered()
 	if err != nil || refused || script == nil || strings.HasSuffix(a.ack, duplicate) {
 		return err
 	}
-	var computed []Reply
-	if script.HasFunc {
-		if computed, err = askOwner(answers, target, from, m.payload); err != nil {
+	var replies []Reply
+	if computed {
+		if replies, err = askOwner(answers, target, from, m.payload); err != nil {
 			return err
 		}
 	}
 	return m.p.withDaemon(func(s *state, self *node) error {
-		s.queueAnswers(s.byID(m.id), self, Message{Text: m.payload, MessageID: a.id}, computed)
+		s.queueAnswers(s.byID(m.id), self, Message{Text: m.payload, MessageID: a.id}, replies)
 		return nil
 	})
 }
@@ -417,9 +418,9 @@ func (m *sending) many() (output, error) {
 			return output{}, err
 		}
 		r := m.result(a, seq)
-		if err, ok := asFailure(m.judge(a)); ok {
+		if f, ok := asFailure(m.judge(a)); ok {
 			bad++
-			r["ack_error"] = err.message
+			r["ack_error"] = f.message
 			if a.ack != "" {
 				refused++
 			}
