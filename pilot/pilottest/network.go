@@ -131,10 +131,16 @@ func (n *Network) install(dir string, g Generation) (string, error) {
 		path += ".exe"
 		return path, copyFile(path, self)
 	}
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return "", fmt.Errorf("installing pilotctl: %w", err)
+	return path, replaceLink(path, self)
+}
+
+// replaceLink leaves no moment without the link: others may be running it.
+func replaceLink(path, target string) error {
+	tmp := fmt.Sprintf("%s.%d", path, os.Getpid())
+	if err := os.Symlink(target, tmp); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
 	}
-	return path, os.Symlink(self, path)
+	return os.Rename(tmp, path)
 }
 
 func copyFile(dst, src string) (err error) {
