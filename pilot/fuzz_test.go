@@ -17,7 +17,7 @@ import (
 // the process: the answer is bounded, clean text, never empty, and no Go error.
 func FuzzEnvelope(f *testing.F) {
 	const ok, failed = `{"status":"ok","data":{`, `{"status":"error","code":"timeout","message":"no reply from \"x\" within 30s"}`
-	for i, seed := range [][2]string{
+	for _, seed := range [][2]string{
 		{ok + `"target":"0:0000.0000.0002","ack":"ACK TEXT 5 bytes","bytes":5,"reply":{"from":"0:0000.0000.0002","data":"{\"items\":[{\"hostname\":\"a\"}]}"}}}`, ""},
 		{ok + `"ack":"ERR TEXT"}}`, ""}, {"", failed}, {"noise\n" + ok + `}}`, "noise\n" + failed},
 		{ok + `"messages":[{"from":"x","data":"y\n> z"},null],"total":-1}}`, ""}, {ok + `"files":[{"name":"\u0000"}],"cleared":1}}`, ""},
@@ -25,8 +25,9 @@ func FuzzEnvelope(f *testing.F) {
 		{ok + `"results":[{"seq":-9223372036854775808,"rtt_ms":1e308}],"timeout":true}}`, ""}, {ok + `"events":[{"topic":"t","data":"d"}]}}`, ""},
 		{`{"topic":"t","data":"d","bytes":1}` + "\n", ""}, {"A B\n", ""}, {"\xff\x00", "\xfe"}, {ok + `"peers":[{"node_id":4294967296}]}}`, ""},
 	} {
-		for exit := range 3 {
-			f.Add([]byte(seed[0]), []byte(seed[1]), exit-1, i%2 == 0, uint8(i))
+		for verb := range verbs {
+			f.Add([]byte(seed[0]), []byte(seed[1]), 0, false, uint8(verb))
+			f.Add([]byte(seed[0]), []byte(seed[1]), verb%3-1, true, uint8(verb))
 		}
 	}
 	self, err := os.Executable()
