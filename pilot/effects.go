@@ -11,16 +11,16 @@ import (
 type Effect string
 
 const (
-	// EffectRead: nothing changes, here or elsewhere. Specialists are asked
+	// EffectRead means: nothing changes, here or elsewhere. Specialists are asked
 	// questions, though, which tells them what is asked for.
 	EffectRead Effect = "read"
-	// EffectSend: a message, an event or a file leaves for a peer.
+	// EffectSend means: a message, an event or a file leaves for a peer.
 	EffectSend Effect = "send"
-	// EffectTrust: trust is asked for, given, denied or revoked.
+	// EffectTrust means: trust is asked for, given, denied or revoked.
 	EffectTrust Effect = "trust"
-	// EffectDelete: received files are deleted.
+	// EffectDelete means: received files are deleted.
 	EffectDelete Effect = "delete"
-	// EffectUnknown: no tool of this package.
+	// EffectUnknown means: no tool of this package.
 	EffectUnknown Effect = ""
 )
 

@@ -120,7 +120,7 @@ func TestErrorsAreFoundBySentinel(t *testing.T) {
 			t.Errorf("%s is not %v", code, want)
 		}
 		for other, sentinel := range sentinels {
-			if sentinel != want && errors.Is(err, sentinel) {
+			if !errors.Is(sentinel, want) && errors.Is(err, sentinel) {
 				t.Errorf("%s is %s too", code, other)
 			}
 		}

@@ -16,11 +16,11 @@ type HandshakeInput struct {
 type HandshakeState string
 
 const (
-	// Requested: the request is on its way; the other side has to approve.
+	// Requested means: the request is on its way; the other side has to approve.
 	Requested HandshakeState = "requested"
-	// NowTrusted: the node is trusted since the request.
+	// NowTrusted means: the node is trusted since the request.
 	NowTrusted HandshakeState = "trusted"
-	// AlreadyTrusted: the node was trusted before; the request went out anyway,
+	// AlreadyTrusted means: the node was trusted before; the request went out anyway,
 	// since the other side may have revoked its trust unseen.
 	AlreadyTrusted HandshakeState = "already-trusted"
 )

@@ -2,6 +2,7 @@ package pilot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -22,16 +23,16 @@ const maxWait = 600 // seconds
 type Outcome string
 
 const (
-	// Answered: the peer stored the message and replied.
+	// Answered means: the peer stored the message and replied.
 	Answered Outcome = "answered"
-	// Delivered: the peer stored the message; nobody waited for a reply.
+	// Delivered means: the peer stored the message; nobody waited for a reply.
 	Delivered Outcome = "delivered"
-	// Unanswered: the peer stored the message and did not reply in time.
+	// Unanswered means: the peer stored the message and did not reply in time.
 	Unanswered Outcome = "unanswered"
-	// Unknown: no reply came in time, and this pilotctl does not tell whether
+	// Unknown means: no reply came in time, and this pilotctl does not tell whether
 	// the peer stored the message. It usually has.
 	Unknown Outcome = "unknown"
-	// HandedOver: the daemon took it; nothing is known of the peer.
+	// HandedOver means: the daemon took it; nothing is known of the peer.
 	HandedOver Outcome = "handed_over"
 )
 
@@ -198,8 +199,8 @@ func (o *op) takeReply(ctx context.Context, m letter, sent sentMessage, look *ma
 // reply's timeout only after the acknowledgement, and says so in a hint; before
 // 1.16 the same code may hide a failed send.
 func (o *op) unanswered(m letter, err error) (*SendResult, error) {
-	e, ok := err.(*Error)
-	if !ok || e.Code != codeTimeout {
+	var e *Error
+	if !errors.As(err, &e) || e.Code != codeTimeout {
 		return nil, err
 	}
 	if m.wait == 0 || !strings.HasPrefix(e.Message, "no reply from ") {

@@ -2,6 +2,7 @@ package pilot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -94,7 +95,8 @@ func (o *op) fileSent(peer string, info fs.FileInfo, got *answer) (*SendFileResu
 
 // fileFault says of a send that was stopped what a repetition would do.
 func (o *op) fileFault(err error) error {
-	if e, ok := err.(*Error); ok && e.Code == codeTimeout {
+	var e *Error
+	if errors.As(err, &e) && e.Code == codeTimeout {
 		e.Hint, e.ours = joinHints(e.Hint, "the file may have arrived: ask the peer before you send it again"), true
 	}
 	return err
@@ -114,21 +116,21 @@ func (c *Client) file(path string) (string, fs.FileInfo, error) {
 	if !filepath.IsAbs(full) {
 		full = filepath.Join(root, path)
 	}
-	real, err := filepath.EvalSymlinks(full)
+	resolved, err := filepath.EvalSymlinks(full)
 	if err != nil {
 		return "", nil, refuse(fmt.Sprintf("path %q cannot be read: %s", text.Line(path, maxName), reasonOf(err)), "name an existing file")
 	}
-	if !inside(root, real) {
+	if !inside(root, resolved) {
 		return "", nil, refuse(fmt.Sprintf("path %q is outside the directory that files may be sent from", text.Line(path, maxName)), "name a file below "+root+", or tell the user")
 	}
-	info, err := os.Lstat(real)
+	info, err := os.Lstat(resolved)
 	if err != nil {
 		return "", nil, refuse(fmt.Sprintf("path %q cannot be read: %s", text.Line(path, maxName), reasonOf(err)), "name an existing file")
 	}
 	if !info.Mode().IsRegular() {
 		return "", nil, refuse(fmt.Sprintf("path %q is %s, not a regular file", text.Line(path, maxName), kindOf(info.Mode())), "name a regular file; pack a directory into one first")
 	}
-	return real, info, nil
+	return resolved, info, nil
 }
 
 // fileRoot is FileRoot without symbolic links.
@@ -151,7 +153,8 @@ func inside(root, path string) bool {
 // reasonOf is the cause of a file error without the path, which the model
 // knows.
 func reasonOf(err error) string {
-	if e, ok := err.(*fs.PathError); ok {
+	var e *fs.PathError
+	if errors.As(err, &e) {
 		err = e.Err
 	}
 	return text.Line(err.Error(), maxName)

@@ -24,22 +24,15 @@ var generations = []pilottest.Generation{pilottest.V12, pilottest.V113, pilottes
 
 const token = "sesame-sesame"
 
-// sim is a small network seen from the node "me": bob is trusted and answers,
-// dave and erin wait for approval, mallory is a stranger, list-agents and
-// bitstamp are specialists.
+// sim is a small network seen from the node "me", which is node 1: bob (2) is
+// trusted and answers, dave (3) and erin (4) wait for approval, mallory (5) is a
+// stranger, list-agents (6) and bitstamp (7) are specialists.
 type sim struct {
 	*pilottest.Network
 	t      *testing.T
 	me     pilottest.Node
 	client *Client
 }
-
-const (
-	bob = iota + 2
-	dave
-	erin
-	mallory
-)
 
 func newSim(t *testing.T, g pilottest.Generation) *sim {
 	t.Helper()

@@ -21,16 +21,16 @@ type TrustCheckInput struct {
 type TrustState string
 
 const (
-	// Trusted: the node is in the daemon's list of trusted nodes.
+	// Trusted means: the node is in the daemon's list of trusted nodes.
 	Trusted TrustState = "trusted"
-	// PendingInbound: the node asked for trust and waits for approval here.
+	// PendingInbound means: the node asked for trust and waits for approval here.
 	PendingInbound TrustState = "pending-inbound"
-	// AutoApproving: pilotctl itself lists the node as a service agent that
+	// AutoApproving means: pilotctl itself lists the node as a service agent that
 	// approves every handshake.
 	AutoApproving TrustState = "auto-approving"
-	// Untrusted: none of these.
+	// Untrusted means: none of these.
 	Untrusted TrustState = "untrusted"
-	// TrustUnknown: it cannot be told; Reason says why.
+	// TrustUnknown means: it cannot be told; Reason says why.
 	TrustUnknown TrustState = "unknown"
 )
 
@@ -159,14 +159,8 @@ func (o *op) trusted(ctx context.Context) (*trustList, error) {
 // found in a list is not claimed to be in one.
 func (o *op) autoApproves(ctx context.Context, target, address string) (bool, error) {
 	got, err := o.run(ctx, verb("trusted", "list"), nil)
-	var e *Error
-	switch {
-	case errors.As(err, &e) && e.Code == codePlainText:
-		return inTable(e.printed, target, address), nil
-	case errors.As(err, &e):
-		return false, nil
-	case err != nil:
-		return false, err
+	if err != nil {
+		return tabled(err, target, address), ctx.Err()
 	}
 	var data struct {
 		Trusted []struct {
@@ -175,9 +169,7 @@ func (o *op) autoApproves(ctx context.Context, target, address string) (bool, er
 			NodeID   uint32 `json:"node_id"`
 		} `json:"trusted"`
 	}
-	if json.Unmarshal(got.data, &data) != nil {
-		return false, nil
-	}
+	_ = json.Unmarshal(got.data, &data) // what cannot be read lists nobody
 	id, known := nodeOf(address)
 	for _, agent := range data.Trusted {
 		if strings.EqualFold(agent.Hostname, target) || known && (agent.NodeID == id || sameNode(agent.Address, address)) {
@@ -187,11 +179,15 @@ func (o *op) autoApproves(ctx context.Context, target, address string) (bool, er
 	return false, nil
 }
 
-// inTable looks for a hostname or an address as a word of its own; a bare
-// number could be anything in a table.
-func inTable(table, target, address string) bool {
+// tabled looks for a hostname or an address in a list that came as a table, as a
+// word of its own; a bare number could be anything there.
+func tabled(err error, target, address string) bool {
+	var e *Error
+	if !errors.As(err, &e) || e.Code != codePlainText {
+		return false
+	}
 	_, isNode := nodeOf(target)
-	return slices.ContainsFunc(strings.Fields(table), func(word string) bool {
+	return slices.ContainsFunc(strings.Fields(string(e.stdout)), func(word string) bool {
 		return !isNode && strings.EqualFold(word, target) || address != "" && strings.EqualFold(word, address)
 	})
 }
