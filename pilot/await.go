@@ -14,7 +14,7 @@ const (
 
 // mailbox is the inbox as it was before a letter was sent.
 type mailbox struct {
-	start time.Time
+	start time.Time      // of the run that sent the letter
 	seen  map[record]int // nil: not looked
 }
 
@@ -22,7 +22,7 @@ type mailbox struct {
 // replies: then an older message cannot pass for the reply. Before that is
 // known the time of arrival must do.
 func (o *op) mailbox(ctx context.Context, m letter) (*mailbox, error) {
-	box := &mailbox{start: time.Now()}
+	box := &mailbox{}
 	if m.wait == 0 || !o.client.cannotWait() {
 		return box, nil
 	}
@@ -34,7 +34,6 @@ func (o *op) mailbox(ctx context.Context, m letter) (*mailbox, error) {
 	for _, r := range records.Messages {
 		box.seen[r]++
 	}
-	box.start = time.Now()
 	return box, nil
 }
 
@@ -90,18 +89,21 @@ func (o *op) lostSight(ctx context.Context, err error) error {
 // answer returns the oldest message that is new and may be the answer.
 func (b *mailbox) answer(records []record, sent sentMessage) *Reply {
 	had := map[record]int{}
-	var oldest *Reply
+	var oldest *record
 	for _, r := range records {
 		had[r]++
 		reply := r.reply()
 		if had[r] <= b.seen[r] || !b.fresh(reply) || reply.From == "" || !sent.answeredBy(reply) {
 			continue
 		}
-		if oldest == nil || reply.ReceivedAt < oldest.ReceivedAt {
-			oldest = reply
+		if oldest == nil || instant(r) < instant(*oldest) {
+			oldest = &r
 		}
 	}
-	return oldest
+	if oldest == nil {
+		return nil
+	}
+	return oldest.reply()
 }
 
 // cannotWait tells whether pilotctl was seen to return an acknowledged message

@@ -54,6 +54,7 @@ type Client struct {
 	mu    sync.Mutex
 	slots chan struct{}
 	lanes map[string]*lane
+	names map[string]string // hostname to node id, as far as seen
 
 	release generation
 	cannot  bool // pilotctl was seen not to wait for replies

@@ -443,6 +443,28 @@ func TestACallThatWaitsForAPlaceEndsWithItsContext(t *testing.T) {
 	}
 }
 
+func TestAPeerHasOneLaneHoweverItIsCalled(t *testing.T) {
+	s := newSim(t, pilottest.V116)
+	if _, err := s.client.Send(t.Context(), SendInput{Peer: "bob", Message: "m"}); err != nil {
+		t.Fatal(err)
+	}
+	var lanes []*lane
+	for _, name := range []string{"bob", "BOB", "2", "0:0000.0000.0002", "9:0009.0000.0002"} {
+		l := s.client.enter(name)
+		defer s.client.leave(l)
+		lanes = append(lanes, l)
+	}
+	if lanes = slices.Compact(lanes); len(lanes) != 1 {
+		t.Errorf("%d lanes", len(lanes))
+	}
+	for i := range 3 * maxNames {
+		s.client.learn(fmt.Sprintf("host-%d", i), "0:0000.0000.0009")
+	}
+	if n := len(s.client.names); n > maxNames {
+		t.Errorf("%d names are kept", n)
+	}
+}
+
 func TestLanesAreForgotten(t *testing.T) {
 	c := &Client{}
 	for i := range 100 {

@@ -40,7 +40,8 @@
 //		use(answer.JSON)
 //	}
 //
-// The inputs are those of the tools. A number that is 0 stands for its default,
+// The results hold the texts of peers as they came; what is in an [Error] or in
+// Metadata is cleaned and bounded. The inputs are those of the tools. A number that is 0 stands for its default,
 // save SendInput.WaitSeconds, where 0 does not wait.
 //
 // # Which pilotctl

@@ -1,7 +1,10 @@
 package pilot
 
 import (
+	"cmp"
 	"context"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -38,11 +41,41 @@ func newLane() *lane {
 	return &lane{turn: make(chan struct{}, 1), sends: make(chan struct{}, laneSends), asks: make(chan struct{}, 1)}
 }
 
+// maxNames bounds the hostnames that are remembered.
+const maxNames = 1000
+
+// learn remembers which node a hostname stood for, so that a peer has one lane
+// however it is called.
+func (c *Client) learn(peer, address string) {
+	id, ok := nodeOf(address)
+	if _, spelled := nodeOf(peer); !ok || spelled {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.names == nil || len(c.names) >= maxNames {
+		c.names = map[string]string{}
+	}
+	c.names[strings.ToLower(peer)] = nodeKey(id)
+}
+
+func nodeKey(id uint32) string { return strconv.FormatUint(uint64(id), 10) }
+
+// key names the lane of a peer; the lock is held.
+func (c *Client) key(peer string) string {
+	if id, ok := nodeOf(peer); ok {
+		return nodeKey(id)
+	}
+	peer = strings.ToLower(peer)
+	return cmp.Or(c.names[peer], peer)
+}
+
 // enter returns the lane of a peer; leave gives it back. A lane outlives its
 // last user by the gap it keeps.
 func (c *Client) enter(peer string) *lane {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	peer = c.key(peer)
 	for name, l := range c.lanes {
 		if l.users == 0 && l.idle() {
 			delete(c.lanes, name)

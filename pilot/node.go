@@ -45,14 +45,6 @@ func sameNode(a, b string) bool {
 	return strings.EqualFold(a, b)
 }
 
-// laneOf names the lane of a peer, however it is spelled.
-func laneOf(peer string) string {
-	if id, ok := nodeOf(peer); ok {
-		return strconv.FormatUint(uint64(id), 10)
-	}
-	return strings.ToLower(peer)
-}
-
 // about runs a verb that is about one node, and checks that the answer is about
 // that node.
 func (o *op) about(ctx context.Context, a argv, id uint32) error {

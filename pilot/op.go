@@ -18,6 +18,7 @@ import (
 type op struct {
 	client *Client
 	left   time.Duration // what the runs of the verb may still take, together
+	began  time.Time     // the last run
 	meta   Metadata
 }
 
@@ -74,6 +75,7 @@ func (o *op) child(ctx context.Context, a argv, limit time.Duration, l *lane) (*
 	if start == nil {
 		start = run.Run
 	}
+	o.began = time.Now()
 	r, err := start(ctx, run.Command{
 		Path: path, Args: a.args, Dir: workingDirectory(), Env: c.environ(),
 		Timeout: c.span(limit), Grace: killGrace, Head: MaxAnswer, Tail: maxStderrTail,

@@ -67,7 +67,7 @@ func (o *op) ping(ctx context.Context, in PingInput) (*PingResult, error) {
 		return nil, o.fault(err)
 	}
 	o.left = pingLimit(in.Count, in.TimeoutSeconds)
-	l := o.client.enter(laneOf(target))
+	l := o.client.enter(target)
 	defer o.client.leave(l)
 	got, err := o.runAnyExit(ctx, verb("ping", target).number("count", in.Count).seconds("timeout", time.Duration(in.TimeoutSeconds)*time.Second), l)
 	if err != nil {

@@ -43,7 +43,7 @@ func (o *op) publish(ctx context.Context, in PublishInput) (*PublishResult, erro
 	if err := fits("message", "--data=", in.Message); err != nil {
 		return nil, o.fault(err)
 	}
-	l := o.client.enter(laneOf(peer))
+	l := o.client.enter(peer)
 	defer o.client.leave(l)
 	got, err := o.run(ctx, verb("publish", peer, in.Topic).data(in.Message), l)
 	if err != nil {

@@ -104,7 +104,7 @@ type letter struct {
 // one peer only one waits at a time: most replies do not say what they answer,
 // so that two waits would take each other's.
 func (o *op) deliver(ctx context.Context, m letter) (*SendResult, error) {
-	l := o.client.enter(laneOf(m.peer))
+	l := o.client.enter(m.peer)
 	defer o.client.leave(l)
 	places := []chan struct{}{l.sends}
 	if m.wait > 0 {
@@ -155,10 +155,12 @@ func (o *op) post(ctx context.Context, m letter, a argv, l *lane) (*SendResult, 
 	if err != nil {
 		return o.unanswered(m, err)
 	}
+	look.start = o.began
 	var sent sentMessage
 	if err := got.decode(&sent); err != nil {
 		return nil, o.fault(err)
 	}
+	o.client.learn(m.peer, sent.Target)
 	result, err := sent.judge(m)
 	if err != nil {
 		return nil, o.fault(err)

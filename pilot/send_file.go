@@ -53,7 +53,7 @@ func (o *op) sendFile(ctx context.Context, in SendFileInput) (*SendFileResult, e
 	if err := o.fileFits(ctx, info); err != nil {
 		return nil, o.fault(err)
 	}
-	l := o.client.enter(laneOf(peer))
+	l := o.client.enter(peer)
 	defer o.client.leave(l)
 	if err := take(ctx, l.sends); err != nil {
 		return nil, err

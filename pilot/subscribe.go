@@ -65,7 +65,7 @@ func (o *op) subscribe(ctx context.Context, in SubscribeInput) (*SubscribeResult
 	}
 	wait := time.Duration(in.TimeoutSeconds) * time.Second
 	o.left = wait + spareTime
-	l := o.client.enter(laneOf(peer))
+	l := o.client.enter(peer)
 	defer o.client.leave(l)
 	result := &SubscribeResult{Peer: peer, Topic: in.Topic, Asked: in.Count}
 	got, err := o.run(ctx, verb("subscribe", peer, in.Topic).number("count", in.Count).seconds("timeout", wait), l)

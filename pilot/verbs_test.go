@@ -141,7 +141,7 @@ func TestAHangingPilotctlIsStoppedByTheVerbsTimer(t *testing.T) {
 			t.Parallel()
 			s := newSim(t, g)
 			for _, v := range verbs {
-				const patience = 700 * time.Millisecond
+				const patience = 400 * time.Millisecond
 				s.client.hurry = int(v.limit / patience)
 				s.Fault(pilottest.Fault{Verb: v.command, Times: 1, Hang: true})
 				start := time.Now()
