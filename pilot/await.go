@@ -28,7 +28,7 @@ func (o *op) mailbox(ctx context.Context, m letter) (*mailbox, error) {
 	}
 	records, err := o.records(ctx, pollLimit)
 	if err != nil {
-		return nil, err
+		return box, o.lostSight(ctx, err)
 	}
 	box.seen = map[record]int{}
 	for _, r := range records.Messages {
@@ -38,8 +38,12 @@ func (o *op) mailbox(ctx context.Context, m letter) (*mailbox, error) {
 }
 
 // fresh tells whether a message came after the letter was sent. Times without
-// a fraction are those of old daemons, which store whole seconds.
+// a fraction are those of old daemons, which store whole seconds. Where it is
+// known what was there before, the time does not matter.
 func (b *mailbox) fresh(r *Reply) bool {
+	if b.seen != nil {
+		return true
+	}
 	at, err := time.Parse(time.RFC3339Nano, r.ReceivedAt)
 	if err != nil {
 		return true // nothing to hold against it
@@ -68,7 +72,10 @@ func (o *op) await(ctx context.Context, m letter, sent sentMessage, box *mailbox
 		}
 		records, err := o.records(ctx, pollLimit)
 		if err != nil {
-			return nil, 0, o.lostSight(ctx, err)
+			if err := o.lostSight(ctx, err); err != nil {
+				return nil, 0, err
+			}
+			continue
 		}
 		if reply := box.answer(records.Messages, sent); reply != nil {
 			return reply, time.Since(acked).Round(time.Millisecond), nil
@@ -76,8 +83,8 @@ func (o *op) await(ctx context.Context, m letter, sent sentMessage, box *mailbox
 	}
 }
 
-// lostSight passes over an inbox that cannot be read: the letter was
-// delivered, and saying otherwise would have it sent again.
+// lostSight passes over an inbox that cannot be read: the letter is delivered
+// all the same, and an error would have it sent again.
 func (o *op) lostSight(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err

@@ -180,8 +180,9 @@ func (o *op) takeReply(ctx context.Context, m letter, sent sentMessage, look *ma
 	result.Outcome = Unanswered
 	if sent.Reply != nil {
 		switch reply := sent.Reply.reply(); {
-		case !look.fresh(reply):
-			// left from an earlier exchange; the answer may still come
+		case sent.MessageID == "" && !look.fresh(reply):
+			// Before 1.16, pilotctl takes what came in the second before the send. The
+			// answer may still come.
 		case sent.answeredBy(reply):
 			result.Outcome, result.Reply, result.After = Answered, reply, time.Duration(sent.ReplyAfterMS)*time.Millisecond
 			return nil
@@ -197,9 +198,9 @@ func (o *op) takeReply(ctx context.Context, m letter, sent sentMessage, look *ma
 	return err
 }
 
-// unanswered tells a missing reply from a failure. pilotctl 1.16 sends no
-// reply's timeout only after the acknowledgement, and says so in a hint; before
-// 1.16 the same code may hide a failed send.
+// unanswered tells a missing reply from a failure. pilotctl 1.16 waits only for
+// the reply to a message that was acknowledged, and its timeout has a hint; before
+// 1.16 the same code, without one, may hide a failed send.
 func (o *op) unanswered(m letter, err error) (*SendResult, error) {
 	var e *Error
 	if !errors.As(err, &e) || e.Code != codeTimeout {
