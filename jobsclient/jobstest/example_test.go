@@ -1,0 +1,72 @@
+package jobstest_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"github.com/fantasytools/fantasytools/jobsclient"
+	"github.com/fantasytools/fantasytools/jobsclient/jobstest"
+)
+
+// The code under test gets its client from the daemon's Config, or finds URL and
+// token in the environment after Setenv.
+func Example() {
+	daemon, err := jobstest.Start(jobstest.Options{Bins: map[string]jobstest.Bin{
+		"report": jobstest.Prints("42 rows\n", 0),
+	}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer daemon.Close()
+
+	client := jobsclient.New(daemon.Config())
+	defer func() { _ = client.Close() }()
+	ctx := context.Background()
+	id, err := client.Submit(ctx, jobsclient.SubmitRequest{Bin: "report", Args: []string{"--year", "2025"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	job, err := client.Wait(ctx, id)
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	fmt.Println(job.Status, job.Stdout)
+	fmt.Println(daemon.CallsOf(jobstest.MethodSubmit)[0].Submit.Args)
+	// Output:
+	// done 42 rows
+	//
+	// [--year 2025]
+}
+
+// A daemon that dies while a job runs, and comes back: the job is orphaned, and
+// whoever waits for it hears of it.
+func ExampleDaemon_Kill() {
+	daemon, err := jobstest.Start(jobstest.Options{Bins: map[string]jobstest.Bin{"build": jobstest.Blocks(nil, "")}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer daemon.Close()
+	client := jobsclient.New(daemon.Config())
+	defer func() { _ = client.Close() }()
+	id, err := client.Submit(context.Background(), jobsclient.SubmitRequest{Bin: "build"})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	for job, err := range client.Watch(context.Background(), id) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(job.Status)
+		if job.Status == jobsclient.Running {
+			if err := daemon.Restart(); err != nil {
+				log.Fatal(err)
+			}
+		}
+	}
+	// Output:
+	// running
+	// orphaned
+}
