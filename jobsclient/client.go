@@ -177,7 +177,7 @@ func (c *Client) invoke(ctx context.Context, u unary) (redactor, *callError) {
 	if err == nil {
 		return u.redactor, nil
 	}
-	if ours && limited.Err() != nil {
+	if ours && (limited.Err() != nil || status.Code(err) == codes.DeadlineExceeded) {
 		c.pool.retire(cn)
 	}
 	return "", c.failure(ctx, u.call, err)

@@ -20,6 +20,7 @@ type Fault struct {
 	Hang       bool          // the call waits until its client gives up, the fault is removed or the daemon ends
 	Err        error         // the call is refused with this, a gRPC status or a plain error
 	LoseAnswer bool          // the call is carried out, then the connection is cut in place of an answer
+	HoldAnswer bool          // the call is carried out, and its answer kept back as by Hang
 	CutAfter   int           // a watch is cut, with its connection, after so many messages
 }
 
@@ -79,13 +80,34 @@ func (f *fault) before(ctx context.Context) error {
 		}
 	}
 	if f.Hang {
-		select {
-		case <-f.removed:
-		case <-ctx.Done():
-			return ended(ctx)
+		if err := f.hold(ctx); err != nil {
+			return err
 		}
 	}
 	return f.Err
+}
+
+func (f *fault) hold(ctx context.Context) error {
+	select {
+	case <-f.removed:
+		return nil
+	case <-ctx.Done():
+		return ended(ctx)
+	}
+}
+
+// after does what a fault does to a call that was carried out.
+func (f *fault) after(ctx context.Context) error {
+	if f == nil {
+		return nil
+	}
+	if f.LoseAnswer {
+		cut(ctx)
+	}
+	if f.HoldAnswer {
+		return f.hold(ctx)
+	}
+	return nil
 }
 
 func ended(ctx context.Context) error {

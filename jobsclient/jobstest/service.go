@@ -55,8 +55,8 @@ func method[In, Out any](name string, handle func(caller, *In) (*Out, error)) gr
 			return nil, err
 		}
 		out, err := handle(ctx.Value(callerKey{}).(caller), in)
-		if f != nil && f.LoseAnswer {
-			cut(ctx)
+		if err := f.after(ctx); err != nil {
+			return nil, err
 		}
 		if err != nil {
 			return nil, err

@@ -1,0 +1,420 @@
+package jobsclient_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+
+	"github.com/fantasytools/fantasytools/jobsclient"
+	"github.com/fantasytools/fantasytools/jobsclient/jobstest"
+)
+
+func list(ctx context.Context) func(*jobsclient.Client) error {
+	return func(c *jobsclient.Client) error { _, err := c.List(ctx, jobsclient.ListOptions{}); return err }
+}
+
+func TestEachThingThatIsWrongWithASocketHasItsOwnErrorWithThePath(t *testing.T) {
+	dir := shortDir(t)
+	stale := filepath.Join(dir, "stale.sock")
+	l, err := net.Listen("unix", stale)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.(*net.UnixListener).SetUnlinkOnClose(false)
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct{ name, path, text string }{
+		{"missing", filepath.Join(dir, "none.sock"), "there is no socket at"},
+		{"missing directory", filepath.Join(dir, "no", "none.sock"), "there is no socket at"},
+		{"stale", stale, "nothing listens at"},
+		{"a file", file, "is not a socket"},
+		{"a directory", dir, "is a directory"},
+		{"too long", filepath.Join(dir, strings.Repeat("x", 108)), "bytes long"},
+		{"blanks and percent signs", filepath.Join(dir, "a b%20%zz.sock"), "there is no socket at"},
+	}
+	for _, test := range tests {
+		t.Run(test.name, func(t *testing.T) {
+			c := newClient(t, jobsclient.Config{URL: "unix://" + test.path, Token: "t0ken"})
+			err := list(testContext(t))(c)
+			if !errors.Is(err, jobsclient.ErrUnavailable) || !strings.Contains(err.Error(), test.text) || !strings.Contains(err.Error(), test.path) {
+				t.Errorf("got %v", err)
+			}
+			plain(t, err)
+		})
+	}
+}
+
+func TestASocketsPathIsTakenLiterally(t *testing.T) {
+	for _, name := range []string{"a b.sock", "a%20b.sock", "a?b#c.sock", "ü@x:y.sock"} {
+		for _, prefix := range []string{"unix://", "unix:", " UNIX://"} {
+			t.Run(prefix+name, func(t *testing.T) {
+				path := filepath.Join(shortDir(t), name)
+				d := jobstest.New(t, jobstest.Options{Address: path})
+				cfg := d.Config()
+				cfg.URL = prefix + path + "\n"
+				if err := list(testContext(t))(newClient(t, cfg)); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+func TestAnHTTPAddressIsNormalised(t *testing.T) {
+	d := jobstest.New(t, jobstest.Options{Transport: jobstest.TCP})
+	_, port, err := net.SplitHostPort(d.Address())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, url := range []string{
+		"http://127.0.0.1:" + port, "http://127.0.0.1:" + port + "/", " http://127.0.0.1:" + port + "\n", "HTTP://127.0.0.1:" + port, "http://localhost:" + port,
+	} {
+		cfg := d.Config()
+		cfg.URL, cfg.Token = url, " "+cfg.Token+"\n"
+		if err := list(testContext(t))(newClient(t, cfg)); err != nil {
+			t.Errorf("%q: %v", url, err)
+		}
+	}
+}
+
+func TestABadAddressIsReportedByEachCall(t *testing.T) {
+	for _, url := range []string{"", "127.0.0.1:5500", "/run/x.sock", "unix://run/x.sock", "unix:x", "ftp://h", "http://", "http://h:0", "http://h:70000", "http://h:5500/path", "http://h?x=y", "http://[::1"} {
+		c := newClient(t, jobsclient.Config{URL: url, Token: "t0ken"})
+		ctx := testContext(t)
+		for _, call := range []func(*jobsclient.Client) error{list(ctx), get(ctx, "job_1"), wait(ctx, "job_1"), cancel(ctx, "job_1"), submit(ctx, "x")} {
+			err := call(c)
+			if !errors.Is(err, jobsclient.ErrInvalidArgument) || !strings.Contains(err.Error(), strings.TrimSuffix(url, "?x=y")) {
+				t.Errorf("%q: %v", url, err)
+			}
+			plain(t, err)
+		}
+	}
+}
+
+func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
+	d := jobstest.New(t, jobstest.Options{Transport: jobstest.TCP})
+	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy"} {
+		t.Setenv(name, "http://127.0.0.1:9")
+	}
+	t.Setenv("NO_PROXY", "")
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(d.Address())
+	cfg := d.Config()
+	for _, target := range []string{"127.0.0.1", "localhost"} {
+		cfg.URL = "http://" + target + ":" + port
+		if err := list(testContext(t))(newClient(t, cfg)); err != nil {
+			t.Errorf("%s: %v", target, err)
+		}
+	}
+	// The machine's own name is not loopback: the daemon does not listen there,
+	// so what is told is a refusal or a name unknown, and not the proxy's.
+	cfg.URL, cfg.AllowPlaintext = "http://"+host+":"+port, true
+	if err := list(testContext(t))(newClient(t, cfg)); err != nil && strings.Contains(err.Error(), "127.0.0.1:9") {
+		t.Errorf("the proxy was asked: %v", err)
+	}
+}
+
+func TestTheClientRecoversAtOnceWhenTheDaemonComesUp(t *testing.T) {
+	for name, transport := range map[string]jobstest.Transport{"unix": jobstest.Unix, "tcp": jobstest.TCP, "memory": jobstest.Memory} {
+		t.Run(name, func(t *testing.T) {
+			d := jobstest.New(t, on(transport, echo))
+			c := newClient(t, d.Config())
+			for round := range 3 {
+				d.Kill()
+				if err := list(testContext(t))(c); !errors.Is(err, jobsclient.ErrUnavailable) {
+					t.Fatalf("while it is down: %v", err)
+				} else {
+					plain(t, err)
+				}
+				if err := d.Restart(); err != nil {
+					t.Fatal(err)
+				}
+				begin := time.Now()
+				if err := list(testContext(t))(c); err != nil {
+					t.Fatalf("round %d, after it came up: %v", round, err)
+				}
+				if took := time.Since(begin); took > time.Second {
+					t.Errorf("round %d: recovered after %v", round, took)
+				}
+			}
+		})
+	}
+}
+
+func TestACallDuringARestartSucceeds(t *testing.T) {
+	d := jobstest.New(t, echo)
+	c := newClient(t, d.Config())
+	ctx := testContext(t)
+	if err := list(ctx)(c); err != nil {
+		t.Fatal(err)
+	}
+	d.Stop()
+	answer := make(chan error, 1)
+	go func() { answer <- list(ctx)(c) }()
+	if err := d.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-answer; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAFirstCallThatWasCancelledIsNotRemembered(t *testing.T) {
+	d := jobstest.New(t, echo)
+	c := newClient(t, d.Config())
+	ended, end := context.WithCancel(context.Background())
+	end()
+	err := list(ended)(c)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("with a cancelled context: %v", err)
+	}
+	plain(t, err)
+	if err := list(testContext(t))(c); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAHungDaemonEndsEachCallWithinItsLimit(t *testing.T) {
+	d := jobstest.New(t, echo)
+	cfg := d.Config()
+	cfg.CallTimeout = 300 * time.Millisecond
+	ctx := context.Background()
+	calls := map[string]func(*jobsclient.Client) error{
+		"Get": get(ctx, "job_1"), "List": list(ctx), "Cancel": cancel(ctx, "job_1"), "Submit": submit(ctx, "echo"), "Wait": wait(ctx, "job_1"),
+	}
+	for name, call := range calls {
+		t.Run(name+" on a connection that stands", func(t *testing.T) {
+			c := newClient(t, cfg)
+			if err := list(ctx)(c); err != nil {
+				t.Fatal(err)
+			}
+			d.Hang()
+			defer d.Resume()
+			within(t, func() {
+				err := call(c)
+				if !errors.Is(err, jobsclient.ErrUnavailable) {
+					t.Errorf("got %v", err)
+				}
+				plain(t, err)
+			})
+		})
+		t.Run(name+" on a new connection", func(t *testing.T) {
+			c := newClient(t, cfg)
+			d.Hang()
+			defer d.Resume()
+			within(t, func() {
+				err := call(c)
+				if !errors.Is(err, jobsclient.ErrUnavailable) || !strings.Contains(err.Error(), "does not answer") {
+					t.Errorf("got %v", err)
+				}
+				plain(t, err)
+			})
+		})
+	}
+}
+
+func TestACallAfterAHungOneUsesAnotherConnection(t *testing.T) {
+	d := jobstest.New(t, echo)
+	cfg := d.Config()
+	cfg.CallTimeout = 300 * time.Millisecond
+	c := newClient(t, cfg)
+	d.Inject(jobstest.Fault{Method: jobstest.MethodList, Hang: true, Times: 1})
+	if err := list(context.Background())(c); !errors.Is(err, jobsclient.ErrUnavailable) {
+		t.Errorf("the hung call: %v", err)
+	}
+	if err := list(context.Background())(c); err != nil {
+		t.Errorf("the next: %v", err)
+	}
+	if calls := d.CallsOf(jobstest.MethodList); calls[0].Conn == calls[1].Conn {
+		t.Error("both went over one connection")
+	}
+	if n := d.Accepts(); n != 2 {
+		t.Errorf("%d connections", n)
+	}
+}
+
+func TestACallersOwnDeadlineIsItsOwn(t *testing.T) {
+	d := jobstest.New(t, echo)
+	c := newClient(t, d.Config())
+	if err := list(testContext(t))(c); err != nil {
+		t.Fatal(err)
+	}
+	d.Hang()
+	defer d.Resume()
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	err := list(ctx)(c)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+	plain(t, err)
+}
+
+func TestAListenerThatIsNoGRPCServerIsTold(t *testing.T) {
+	greeter, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			nc, err := greeter.Accept()
+			if err != nil {
+				return
+			}
+			_, _ = nc.Write([]byte("220 mail.example ESMTP\r\n"))
+			_, _ = bufio.NewReader(nc).ReadString('\n')
+			_ = nc.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = greeter.Close(); <-done })
+	web := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(web.Close)
+	h2 := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no", http.StatusBadGateway) }))
+	h2.Config.Protocols = new(http.Protocols)
+	h2.Config.Protocols.SetUnencryptedHTTP2(true)
+	h2.Start()
+	t.Cleanup(h2.Close)
+	for name, url := range map[string]string{"mail": "http://" + greeter.Addr().String(), "HTTP/1.1": web.URL, "HTTP/2": h2.URL, "no TLS": strings.Replace(web.URL, "http", "https", 1)} {
+		t.Run(name, func(t *testing.T) {
+			for call, f := range map[string]func(*jobsclient.Client) error{"List": list(context.Background()), "Wait": wait(context.Background(), "job_1")} {
+				c := newClient(t, jobsclient.Config{URL: url, Token: "t0ken", CallTimeout: time.Second})
+				within(t, func() {
+					err := f(c)
+					if !errors.Is(err, jobsclient.ErrUnavailable) || !strings.Contains(err.Error(), strings.TrimPrefix(strings.TrimPrefix(url, "https"), "http")) {
+						t.Errorf("%s: %v", call, err)
+					}
+					plain(t, err)
+				})
+			}
+		})
+	}
+}
+
+func TestOneUserOfAClientMayCloseItTwiceAndCallsThenSaySo(t *testing.T) {
+	d := jobstest.New(t, echo)
+	c := newClient(t, d.Config())
+	other := newClient(t, d.Config())
+	ctx := testContext(t)
+	if err := list(ctx)(c); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, call := range []func(*jobsclient.Client) error{list(ctx), get(ctx, "job_1"), wait(ctx, "job_1"), cancel(ctx, "job_1"), submit(ctx, "echo")} {
+		err := call(c)
+		if !errors.Is(err, jobsclient.ErrClosed) || errors.Is(err, context.Canceled) {
+			t.Errorf("after Close: %v", err)
+		}
+		plain(t, err)
+	}
+	if err := list(ctx)(other); err != nil {
+		t.Errorf("another client: %v", err)
+	}
+}
+
+func TestCloseEndsCallsThatAreUnderWay(t *testing.T) {
+	d := jobstest.New(t, echo)
+	id := d.AddJob(d.Agent(), jobsclient.Job{})
+	d.Inject(jobstest.Fault{Method: jobstest.MethodGet, Hang: true})
+	d.Inject(jobstest.Fault{Method: jobstest.MethodSubmit, Hang: true})
+	for name, call := range map[string]func(*jobsclient.Client) error{
+		"Get": get(context.Background(), id), "Wait": wait(context.Background(), id), "Submit": submit(context.Background(), "echo"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := newClient(t, d.Config())
+			before := len(d.Calls())
+			answer := make(chan error, 1)
+			go func() { answer <- call(c) }()
+			eventually(t, func() bool { return len(d.Calls()) > before })
+			_ = c.Close()
+			within(t, func() {
+				if err := <-answer; !errors.Is(err, jobsclient.ErrClosed) {
+					t.Errorf("got %v", err)
+				}
+			})
+		})
+	}
+}
+
+func TestDialOptionsWin(t *testing.T) {
+	d := jobstest.New(t, echo)
+	var dialled int
+	cfg := d.Config()
+	cfg.URL = "http://somewhere:1"
+	cfg.DialOptions = []grpc.DialOption{grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+		dialled++
+		return new(net.Dialer).DialContext(ctx, "unix", d.Address())
+	})}
+	c := newClient(t, cfg)
+	for range 2 {
+		if err := list(testContext(t))(c); err != nil {
+			t.Fatal(err)
+		}
+		d.Cut()
+	}
+	if err := list(testContext(t))(c); err != nil {
+		t.Fatal(err)
+	}
+	if dialled != 3 {
+		t.Errorf("dialled %d times, want once a connection: 3", dialled)
+	}
+}
+
+func shortDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "jc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+// within fails the test if f takes longer than patience.
+func within(t *testing.T, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(patience):
+		t.Fatal("no end in sight")
+	}
+}
+
+// eventually waits until the daemon has seen what the test needs.
+func eventually(t *testing.T, seen func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !seen(); {
+		if time.Now().After(deadline) {
+			t.Fatal("it never happened")
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
