@@ -36,7 +36,7 @@ type Client struct {
 func New(cfg Config) *Client {
 	c := &Client{cfg: cfg.withDefaults()}
 	c.target, c.bad = parseTarget(c.cfg.URL, c.cfg.AllowPlaintext)
-	c.pool = &pool{open: func(streams int) (*conn, error) { return newConn(c.cfg, c.target, streams) }}
+	c.pool = newPool(func(streams int) (*conn, error) { return newConn(c.cfg, c.target, streams) })
 	c.life, c.end = context.WithCancel(context.Background())
 	return c
 }

@@ -24,6 +24,14 @@ type pool struct {
 	conns  []*conn
 	shared *conn // one of conns, or nil
 	closed bool
+
+	// How many watches a new connection takes; less once a server has granted
+	// less.
+	sharedLimit, ownLimit int
+}
+
+func newPool(open func(streamLimit int) (*conn, error)) *pool {
+	return &pool{open: open, sharedLimit: sharedStreams, ownLimit: ownStreams}
 }
 
 // forCall returns the connection of unary calls. The caller releases it.
@@ -62,7 +70,7 @@ func (p *pool) sharedConn() (*conn, error) {
 		return nil, ErrClosed
 	}
 	if p.shared == nil {
-		c, err := p.add(sharedStreams)
+		c, err := p.add(p.sharedLimit)
 		if err != nil {
 			return nil, err
 		}
@@ -77,7 +85,7 @@ func (p *pool) streamConn() (*conn, error) {
 			return c, nil
 		}
 	}
-	return p.add(ownStreams)
+	return p.add(p.ownLimit)
 }
 
 func (p *pool) add(streamLimit int) (*conn, error) {
@@ -113,15 +121,17 @@ func (p *pool) drop(c *conn) {
 	_ = c.cc.Close()
 }
 
-// full notes that the server grants c no more streams than it has. The shared
-// connection keeps half of them for calls.
+// full notes that the server grants c no more streams than it has. A shared
+// connection that is full is left to its watches, so that calls get a new one.
 func (p *pool) full(c *conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c.limit = max(1, c.streams-1)
 	if c == p.shared {
-		c.limit = (c.streams - 1) / 2
+		p.sharedLimit = 0
+		p.replaceShared()
 	}
+	c.limit = max(1, c.streams-1)
+	p.ownLimit = min(p.ownLimit, c.limit)
 }
 
 // retire takes c out of use: what is under way on it may go on, what comes
@@ -131,9 +141,13 @@ func (p *pool) retire(c *conn) {
 	defer p.mu.Unlock()
 	c.retired = true
 	if c == p.shared {
-		p.shared = nil
+		p.replaceShared()
 	}
 }
+
+// replaceShared makes the next call open a new shared connection. The present
+// one ends with its last user, and there is one: whoever asks for this.
+func (p *pool) replaceShared() { p.shared = nil }
 
 // close closes every connection; calls under way end with an error.
 func (p *pool) close() {

@@ -1,0 +1,460 @@
+package jobsclient_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/fantasytools/fantasytools/jobsclient"
+	"github.com/fantasytools/fantasytools/jobsclient/jobstest"
+)
+
+// waiting starts a Wait for a running job, and returns once the daemon serves
+// its watch.
+func waiting(t *testing.T, d *jobstest.Daemon, cfg jobsclient.Config) (id string, done func() (*jobsclient.Job, error)) {
+	t.Helper()
+	c := newClient(t, cfg)
+	id = d.AddJob(d.Agent(), jobsclient.Job{Stdout: "begun\n"})
+	seen := make(chan struct{})
+	type result struct {
+		job *jobsclient.Job
+		err error
+	}
+	ended := make(chan result, 1)
+	go func() {
+		var r result
+		for job, err := range c.Watch(context.Background(), id) {
+			if r.job == nil && job != nil {
+				close(seen)
+			}
+			if err != nil {
+				r.err = err
+				break
+			}
+			r.job = job
+		}
+		ended <- r
+	}()
+	within(t, func() { <-seen })
+	return id, func() (*jobsclient.Job, error) {
+		t.Helper()
+		var r result
+		within(t, func() { r = <-ended })
+		return r.job, r.err
+	}
+}
+
+func TestAWaitOutlivesTheDaemonsDeath(t *testing.T) {
+	t.Run("the job is done when it is back", func(t *testing.T) {
+		d := jobstest.New(t, echo)
+		id, done := waiting(t, d, d.Config())
+		d.Kill()
+		d.Finish(id, "all of it\n", 3)
+		restart(t, d)
+		job, err := done()
+		if err != nil || job.Status != jobsclient.Done || job.Stdout != "all of it\n" || job.ExitCode != 3 {
+			t.Errorf("got %+v, %v", job, err)
+		}
+	})
+	t.Run("the job is orphaned when it is back", func(t *testing.T) {
+		d := jobstest.New(t, echo)
+		_, done := waiting(t, d, d.Config())
+		restart(t, d)
+		job, err := done()
+		if err != nil || job.Status != jobsclient.Orphaned || job.Stdout != "begun\n" {
+			t.Errorf("got %+v, %v", job, err)
+		}
+	})
+	t.Run("the job is gone when it is back", func(t *testing.T) {
+		d := jobstest.New(t, echo)
+		id, done := waiting(t, d, d.Config())
+		d.Kill()
+		d.Forget(id)
+		restart(t, d)
+		job, err := done()
+		if !errors.Is(err, jobsclient.ErrNotFound) || !strings.Contains(err.Error(), id) || job.Status != jobsclient.Running {
+			t.Errorf("got %+v, %v", job, err)
+		}
+		plain(t, err)
+	})
+	t.Run("the token is revoked when it is back", func(t *testing.T) {
+		d := jobstest.New(t, echo)
+		_, done := waiting(t, d, d.Config())
+		d.Kill()
+		d.Agent().Rotate()
+		restart(t, d)
+		if _, err := done(); !errors.Is(err, jobsclient.ErrUnauthenticated) {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("it was terminated in an orderly way and cancelled the job", func(t *testing.T) {
+		d := jobstest.New(t, jobstest.Options{Bins: map[string]jobstest.Bin{"sleep": jobstest.Blocks(nil, "")}})
+		c := newClient(t, d.Config())
+		id, err := c.Submit(testContext(t), jobsclient.SubmitRequest{Bin: "sleep"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for job, err := range c.Watch(testContext(t), id) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if job.Status == jobsclient.Running {
+				d.Stop()
+				restart(t, d)
+			} else if job.Status != jobsclient.Cancelled {
+				t.Errorf("ended as %s", job.Status)
+			}
+		}
+	})
+}
+
+func restart(t *testing.T, d *jobstest.Daemon) {
+	t.Helper()
+	if err := d.Restart(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAWaitThatEndsWithItsContextLeavesTheJobAndReturnsTheLastState(t *testing.T) {
+	d := jobstest.New(t, echo)
+	c := newClient(t, d.Config())
+	id := d.AddJob(d.Agent(), jobsclient.Job{Stdout: "so far"})
+	timed, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	job, err := c.Wait(timed, id)
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), id) || !strings.Contains(err.Error(), "goes on") {
+		t.Errorf("got %v", err)
+	}
+	if job == nil || job.Stdout != "so far" {
+		t.Errorf("the last state is %+v", job)
+	}
+	if st, _ := status.FromError(err); st.Code() != codes.DeadlineExceeded {
+		t.Errorf("the status is %v", st)
+	}
+	plain(t, err)
+	if n := len(d.CallsOf(jobstest.MethodCancel)); n != 0 {
+		t.Errorf("cancelled %d times", n)
+	}
+	if held, _ := d.Job(id); held.Status != jobsclient.Running {
+		t.Errorf("the job is %s", held.Status)
+	}
+}
+
+func TestAWaitEndsWithItsContextWhileTheDaemonIsDown(t *testing.T) {
+	d := jobstest.New(t, echo)
+	c := newClient(t, d.Config())
+	id := d.AddJob(d.Agent(), jobsclient.Job{})
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	for _, err := range c.Watch(ctx, id) {
+		if err == nil {
+			d.Kill()
+			time.AfterFunc(200*time.Millisecond, cancel)
+			continue
+		}
+		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "could not be reached") {
+			t.Errorf("got %v", err)
+		}
+		plain(t, err)
+	}
+}
+
+func TestAWaitForADaemonThatWasNeverReachedFailsAfterTheCallTimeout(t *testing.T) {
+	d := jobstest.New(t, echo)
+	cfg := d.Config()
+	cfg.CallTimeout = 1500 * time.Millisecond
+	d.Kill()
+	within(t, func() {
+		err := wait(context.Background(), "job_1")(newClient(t, cfg))
+		if !errors.Is(err, jobsclient.ErrUnavailable) {
+			t.Errorf("got %v", err)
+		}
+		plain(t, err)
+	})
+}
+
+func TestAHungDaemonBehindASilentWatchIsNoticed(t *testing.T) {
+	t.Run("and the watch goes on at the one that takes its place", func(t *testing.T) {
+		d := jobstest.New(t, echo)
+		cfg := d.Config()
+		cfg.LivenessInterval, cfg.CallTimeout = 150*time.Millisecond, time.Second
+		id, done := waiting(t, d, cfg)
+		gets := len(d.CallsOf(jobstest.MethodGet))
+		d.Hang()
+		accepts := d.Accepts()
+		// The hung connections stay: only a client that gives them up connects anew.
+		eventually(t, func() bool { return d.Accepts() > accepts })
+		d.Resume()
+		d.Finish(id, "ok", 0)
+		job, err := done()
+		if err != nil || job.Stdout != "ok" {
+			t.Errorf("got %+v, %v", job, err)
+		}
+		if len(d.CallsOf(jobstest.MethodGet)) == gets {
+			t.Error("nobody asked")
+		}
+	})
+	t.Run("by the default limits within 45 seconds", func(t *testing.T) {
+		if limit := jobsclient.DefaultLivenessInterval * 4 / 3; limit > 45*time.Second {
+			t.Errorf("noticed after %v", limit)
+		}
+	})
+}
+
+func TestAnEndThatTheWatchDoesNotBringIsLearntByAsking(t *testing.T) {
+	d := jobstest.New(t, jobstest.Options{WatchInterval: time.Hour})
+	cfg := d.Config()
+	cfg.LivenessInterval = 100 * time.Millisecond
+	id, done := waiting(t, d, cfg)
+	d.Finish(id, "ok", 0)
+	job, err := done()
+	if err != nil || job.Stdout != "ok" {
+		t.Errorf("got %+v, %v", job, err)
+	}
+}
+
+func TestASilentWatchOfAnAgentThatMayNotGetGoesOn(t *testing.T) {
+	d := jobstest.New(t, echo)
+	a := d.AddAgent("watcher", jobstest.CanWatch)
+	cfg := d.Config()
+	cfg.Token, cfg.LivenessInterval = a.Token(), 20*time.Millisecond
+	c := newClient(t, cfg)
+	id := d.AddJob(a, jobsclient.Job{})
+	for job, err := range c.Watch(testContext(t), id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if job.Status == jobsclient.Running {
+			go func() {
+				for len(d.CallsOf(jobstest.MethodGet)) < 3 {
+					time.Sleep(time.Millisecond)
+				}
+				d.Finish(id, "", 0)
+			}()
+		}
+	}
+	if n := len(d.CallsOf(jobstest.MethodWatch)); n != 1 {
+		t.Errorf("watched %d times", n)
+	}
+}
+
+func TestAStreamThatIsCutAfterEachMessageLosesNoStateAndRepeatsNone(t *testing.T) {
+	d := jobstest.New(t, echo)
+	d.Inject(jobstest.Fault{Method: jobstest.MethodWatch, CutAfter: 1})
+	c := newClient(t, d.Config())
+	id := d.AddJob(d.Agent(), jobsclient.Job{Status: jobsclient.Pending})
+	var got []string
+	for job, err := range c.Watch(testContext(t), id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, fmt.Sprint(job.Status, job.Stdout))
+		switch len(got) {
+		case 1:
+			d.Update(id, func(j *jobsclient.Job) { j.Status = jobsclient.Running })
+		case 2, 3:
+			d.Update(id, func(j *jobsclient.Job) { j.Stdout += "." })
+		case 4:
+			d.Finish(id, "..!", 0)
+		}
+	}
+	if diff := cmp.Diff([]string{"pending", "running", "running.", "running..", "done..!"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAChangeThatAJobDoesNotShowIsNotYielded(t *testing.T) {
+	d := jobstest.New(t, echo)
+	c := newClient(t, d.Config())
+	id := d.AddJob(d.Agent(), jobsclient.Job{})
+	n := 0
+	for _, err := range c.Watch(testContext(t), id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n++; n == 1 {
+			d.Update(id, func(*jobsclient.Job) {}) // sends the row again, as a new handle does
+			time.AfterFunc(50*time.Millisecond, func() { d.Finish(id, "", 0) })
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d states, want 2", n)
+	}
+}
+
+func TestAPassingHalfCharacterDoesNotEndAWatchButBinaryOutputOfAnEndedJobDoes(t *testing.T) {
+	d := jobstest.New(t, echo)
+	t.Run("the other half comes", func(t *testing.T) {
+		id, done := waiting(t, d, d.Config())
+		d.Update(id, func(j *jobsclient.Job) { j.Stdout += "\xc3" })
+		eventually(t, func() bool { return len(d.CallsOf(jobstest.MethodList)) > 0 })
+		d.Finish(id, "ü", 0)
+		if job, err := done(); err != nil || job.Stdout != "ü" {
+			t.Errorf("got %+v, %v", job, err)
+		}
+	})
+	t.Run("the job ends with it", func(t *testing.T) {
+		id, done := waiting(t, d, d.Config())
+		d.Update(id, func(j *jobsclient.Job) { j.Stdout += "\xc3" })
+		lists := len(d.CallsOf(jobstest.MethodList))
+		eventually(t, func() bool { return len(d.CallsOf(jobstest.MethodList)) > lists })
+		d.Finish(id, "\xc3", 0)
+		_, err := done()
+		if !errors.Is(err, jobsclient.ErrUnreadable) || !strings.Contains(err.Error(), "has ended") {
+			t.Errorf("got %v", err)
+		}
+		plain(t, err)
+	})
+	t.Run("the agent may not list", func(t *testing.T) {
+		a := d.AddAgent("watcher", jobstest.CanWatch)
+		cfg := d.Config()
+		cfg.Token = a.Token()
+		id := d.AddJob(a, jobsclient.Job{Stdout: "\xff"})
+		within(t, func() {
+			if err := wait(context.Background(), id)(newClient(t, cfg)); !errors.Is(err, jobsclient.ErrUnreadable) {
+				t.Errorf("got %v", err)
+			}
+		})
+	})
+}
+
+func TestAFaultOfTheDaemonIsRetriedAFewTimes(t *testing.T) {
+	d := jobstest.New(t, echo)
+	id, done := waiting(t, d, d.Config())
+	d.Inject(jobstest.Fault{Method: jobstest.MethodWatch, Err: status.Error(codes.Internal, "database is locked")})
+	d.Cut()
+	job, err := done()
+	if err == nil || !strings.Contains(err.Error(), "database is locked") || job.ID != id {
+		t.Errorf("got %v", err)
+	}
+	plain(t, err)
+	if n := len(d.CallsOf(jobstest.MethodWatch)); n < 3 || n > 8 {
+		t.Errorf("watched %d times", n)
+	}
+}
+
+func TestLeavingAWatchEarlyEndsItAtTheDaemon(t *testing.T) {
+	d := jobstest.New(t, echo)
+	c := newClient(t, d.Config())
+	id := d.AddJob(d.Agent(), jobsclient.Job{})
+	for range c.Watch(testContext(t), id) {
+		break
+	}
+	if held, _ := d.Job(id); held.Status != jobsclient.Running {
+		t.Errorf("the job is %s", held.Status)
+	}
+}
+
+func TestUnaryCallsDoNotWaitBehindThreeHundredWatches(t *testing.T) {
+	for name, streams := range map[string]int{"on a daemon that allows 250 streams a connection": 250, "on one that allows 8": 8} {
+		t.Run(name, func(t *testing.T) {
+			d := jobstest.New(t, jobstest.Options{MaxStreams: streams, Bins: echo.Bins})
+			c := newClient(t, d.Config())
+			id := d.AddJob(d.Agent(), jobsclient.Job{})
+			n := 300
+			if streams < 100 {
+				n = 20
+			}
+			var first, all sync.WaitGroup
+			first.Add(n)
+			for range n {
+				all.Go(func() {
+					once := sync.OnceFunc(first.Done)
+					for _, err := range c.Watch(context.Background(), id) {
+						if err != nil {
+							t.Error(err)
+						}
+						once()
+					}
+				})
+			}
+			within(t, first.Wait)
+			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			defer cancel()
+			for _, call := range []func(*jobsclient.Client) error{get(ctx, id), list(ctx), submit(ctx, "echo")} {
+				if err := call(c); err != nil {
+					t.Error(err)
+				}
+			}
+			d.Finish(id, "", 0)
+			within(t, all.Wait)
+			eventually(t, func() bool { return d.Conns() == 1 })
+		})
+	}
+}
+
+func TestSixtyFourGoroutinesShareAClient(t *testing.T) {
+	d := jobstest.New(t, echo)
+	c := newClient(t, d.Config())
+	var all sync.WaitGroup
+	for i := range 64 {
+		all.Go(func() {
+			ctx := context.Background()
+			id, err := c.Submit(ctx, jobsclient.SubmitRequest{Bin: "echo", Args: []string{fmt.Sprint(i)}})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			job, err := c.Wait(ctx, id)
+			if err != nil || job.Stdout != fmt.Sprintf("%d\n", i) {
+				t.Errorf("job %d: %+v, %v", i, job, err)
+			}
+			if _, err := c.Get(ctx, id); err != nil {
+				t.Error(err)
+			}
+			if _, err := c.List(ctx, jobsclient.ListOptions{Status: jobsclient.Running}); err != nil {
+				t.Error(err)
+			}
+			if err := c.Cancel(ctx, id); !errors.Is(err, jobsclient.ErrNotRunning) {
+				t.Error(err)
+			}
+		})
+	}
+	within(t, all.Wait)
+}
+
+func TestCloseBesideCallsOfSixtyFourGoroutinesEndsAllOfThemWithErrClosed(t *testing.T) {
+	d := jobstest.New(t, jobstest.Options{Bins: map[string]jobstest.Bin{"sleep": jobstest.Blocks(nil, "")}, MaxRunning: 1000})
+	c := newClient(t, d.Config())
+	var all, begun sync.WaitGroup
+	begun.Add(64)
+	for i := range 64 {
+		all.Go(func() {
+			once := sync.OnceFunc(begun.Done)
+			ctx := context.Background()
+			for {
+				id, err := c.Submit(ctx, jobsclient.SubmitRequest{Bin: "sleep"})
+				if err == nil && i%2 == 0 {
+					once()
+					_, err = c.Wait(ctx, id)
+				}
+				if err == nil {
+					_, err = c.List(ctx, jobsclient.ListOptions{Status: jobsclient.Done})
+				}
+				once()
+				if err == nil {
+					err = c.Cancel(ctx, id)
+				}
+				if err != nil {
+					if !errors.Is(err, jobsclient.ErrClosed) {
+						t.Errorf("ended with %v", err)
+					}
+					return
+				}
+			}
+		})
+	}
+	within(t, begun.Wait)
+	for range 4 {
+		all.Go(func() { _ = c.Close() })
+	}
+	within(t, all.Wait)
+}
