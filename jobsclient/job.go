@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 	"time"
+	"unsafe"
 
 	"github.com/fantasytools/fantasytools/jobsclient/internal/jobspb"
 )
@@ -82,15 +83,19 @@ func jobFrom(row *jobspb.Job, r redactor) *Job {
 		Args:     args,
 		Status:   Status(row.GetStatus()),
 		ExitCode: int(row.GetExitCode()),
-		Stdout:   r.plain(string(row.GetStdout())),
-		Stderr:   r.plain(string(row.GetStderr())),
-		Error:    r.text(string(row.GetError())),
+		Stdout:   r.plain(textOf(row.GetStdout())),
+		Stderr:   r.plain(textOf(row.GetStderr())),
+		Error:    r.text(textOf(row.GetError())),
 		Labels:   labels,
 		Created:  unixTime(row.GetCreatedAt()),
 		Started:  unixTime(row.GetStartedAt()),
 		Finished: unixTime(row.GetFinishedAt()),
 	}
 }
+
+// textOf returns the bytes of a received message as a string. It does not copy
+// them: output may be large, and nobody else holds the message.
+func textOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
 func unixTime(seconds int64) time.Time {
 	if seconds == 0 {
