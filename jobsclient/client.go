@@ -177,20 +177,29 @@ func (c *Client) invoke(ctx context.Context, u unary) (redactor, *callError) {
 	if err == nil {
 		return u.redactor, nil
 	}
-	if ours && (limited.Err() != nil || status.Code(err) == codes.DeadlineExceeded) {
+	if ours && errors.Is(context.Cause(limited), errLimit) {
 		c.pool.retire(cn)
+		err = errLimit
 	}
 	return "", c.failure(ctx, u.call, err)
 }
 
 // limit bounds a call that its caller has not bounded, and tells whether it did.
+// The bound is a timer on this side only: a deadline would also go to the
+// daemon, and cost both a few microseconds.
 func (c *Client) limit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc, bool) {
 	if _, bounded := ctx.Deadline(); bounded {
 		return ctx, func() {}, false
 	}
-	limited, cancel := context.WithTimeout(ctx, d)
-	return limited, cancel, true
+	limited, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(d, func() { cancel(errLimit) })
+	return limited, func() {
+		timer.Stop()
+		cancel(nil)
+	}, true
 }
+
+var errLimit = status.Error(codes.DeadlineExceeded, "the limit of the call")
 
 // failure maps the error of a call in the order of what explains most: the
 // client was closed, the caller gave up, no connection, the daemon's answer.

@@ -3,7 +3,10 @@ package jobsclient_test
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -14,6 +17,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
 	"github.com/fantasytools/fantasytools/jobsclient"
 	"github.com/fantasytools/fantasytools/jobsclient/jobstest"
@@ -416,5 +420,28 @@ func eventually(t *testing.T, seen func() bool) {
 			t.Fatal("it never happened")
 		}
 		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestHTTPSIsTLS(t *testing.T) {
+	d := jobstest.New(t, echo)
+	front := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	front.EnableHTTP2 = true
+	front.Config.ErrorLog = log.New(io.Discard, "", 0)
+	front.StartTLS()
+	t.Cleanup(front.Close)
+	cfg := d.Config()
+	cfg.URL = front.URL
+	err := list(testContext(t))(newClient(t, cfg))
+	if !errors.Is(err, jobsclient.ErrUnavailable) || !strings.Contains(err.Error(), "unknown authority") {
+		t.Errorf("with a certificate of nobody: %v", err)
+	}
+	plain(t, err)
+
+	roots := front.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
+	cfg.DialOptions = []grpc.DialOption{grpc.WithTransportCredentials(credentials.NewTLS(&tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}))}
+	err = list(testContext(t))(newClient(t, cfg))
+	if !errors.Is(err, jobsclient.ErrUnavailable) || !strings.Contains(err.Error(), "HTTP status 200") {
+		t.Errorf("with a certificate that is trusted, a web server: %v", err)
 	}
 }

@@ -17,6 +17,9 @@ type redactor string
 // text replaces the token as it is and in the forms a server or a proxy may
 // echo it: base64, hex, escaped for JSON or for a URL.
 func (r redactor) text(s string) string {
+	if s == "" {
+		return s
+	}
 	for _, form := range r.forms() {
 		s = strings.ReplaceAll(s, form, redacted)
 	}

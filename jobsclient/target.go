@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // target is where the daemon is, as Config.URL says it.
@@ -62,7 +63,7 @@ func parseUnix(rest string) (*target, error) {
 func parseHTTP(scheme, rest string, allowPlaintext bool) (*target, error) {
 	shown := withoutUserinfo(scheme + ":" + rest)
 	u, err := url.Parse(scheme + ":" + rest)
-	if err != nil || u.Hostname() == "" || u.Opaque != "" {
+	if err != nil || !validHost(u.Hostname()) || u.Opaque != "" {
 		return nil, fmt.Errorf("the address %q of the jobs daemon cannot be read: write %s://host:port", shown, scheme)
 	}
 	if u.User != nil {
@@ -80,6 +81,21 @@ func parseHTTP(scheme, rest string, allowPlaintext bool) (*target, error) {
 	}
 	address := net.JoinHostPort(u.Hostname(), port)
 	return &target{network: "tcp", address: address, tls: scheme == "https", display: scheme + "://" + address}, nil
+}
+
+// validHost tells whether host is an IP address or may be a name. url.Parse lets
+// more through than can be dialled.
+func validHost(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	for _, r := range host {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80 && unicode.IsLetter(r)
+		if !letter && (r < '0' || r > '9') && r != '-' && r != '_' && r != '.' {
+			return false
+		}
+	}
+	return host != ""
 }
 
 func portOf(u *url.URL, scheme string) (string, error) {
