@@ -80,7 +80,11 @@ func (c *conn) ready(ctx context.Context) error {
 	if err := c.target.checkSocket(); err != nil {
 		return err
 	}
-	c.cc.ResetConnectBackoff()
+	if c.cc.GetState() == connectivity.TransientFailure {
+		// In no other state: it walks through gRPC's connections without a lock
+		// (1.85), and only now is none of them being made.
+		c.cc.ResetConnectBackoff()
+	}
 	grace, cancel := context.WithTimeout(ctx, connectGrace)
 	defer cancel()
 	if c.await(grace) {
