@@ -185,11 +185,10 @@ func (c *Client) invoke(ctx context.Context, u unary) (redactor, *callError) {
 }
 
 // limit bounds a call that its caller has not bounded, and tells whether it did.
-// The bound is a timer on this side only: a deadline would also go to the
-// daemon, and cost both a few microseconds.
+// Bounds are kept on this side only.
 func (c *Client) limit(ctx context.Context, d time.Duration) (context.Context, context.CancelFunc, bool) {
 	if _, bounded := ctx.Deadline(); bounded {
-		return ctx, func() {}, false
+		return noDeadline{ctx}, func() {}, false
 	}
 	limited, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(d, func() { cancel(errLimit) })
@@ -217,20 +216,19 @@ func (c *Client) failure(ctx context.Context, k call, err error) *callError {
 		return e
 	case ctx.Err() != nil:
 		return k.fromContext(ctx.Err(), nil)
-	case status.Code(err) == codes.DeadlineExceeded && nearDeadline(ctx):
-		return k.fromContext(context.DeadlineExceeded, nil)
 	case noConn:
 		return k.fromDial(err)
 	}
 	return k.fromStatus(err)
 }
 
-// nearDeadline tells whether a DeadlineExceeded is that of ctx: the daemon knows
-// the deadline too, and its answer may come before the timer on this side.
-func nearDeadline(ctx context.Context) bool {
-	deadline, bounded := ctx.Deadline()
-	return bounded && time.Until(deadline) < 100*time.Millisecond
-}
+// noDeadline is a context that ends with the one in it, and does not tell when.
+// gRPC would send a deadline to the daemon, whose answer to its passing may come
+// before this side has noticed, as an error of the daemon's; and it would cost
+// both sides a few microseconds.
+type noDeadline struct{ context.Context }
+
+func (noDeadline) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 // authorized returns the context with nothing but the token to send: what else
 // the caller's context would send is not for the daemon, and a second

@@ -74,7 +74,7 @@ func (c *Client) tryStream(ctx context.Context, k call) (*stream, error) {
 		return nil, c.failure(ctx, k, err)
 	}
 	s := &stream{client: c, call: k, conn: cn, first: make(chan struct{})}
-	s.ctx, s.cancel = context.WithCancelCause(authorized(ctx, token))
+	s.ctx, s.cancel = context.WithCancelCause(authorized(noDeadline{ctx}, token))
 	if err := cn.ready(limited); err != nil {
 		s.close()
 		return nil, c.failure(ctx, k, err)

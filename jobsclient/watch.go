@@ -80,6 +80,7 @@ type watcher struct {
 	pause  time.Duration
 	faults int
 	lost   bool // a loss was logged
+	over   bool // the job seemed to have ended with output that cannot be sent
 }
 
 // next returns the job's next new state.
@@ -128,7 +129,7 @@ func (w *watcher) isNew(job *Job) bool {
 	if w.lost {
 		w.client.cfg.Logger.Info("watch of a job resumed", zap.String("job", job.ID))
 	}
-	w.seen, w.last, w.pause, w.faults, w.lost = true, now, 0, 0, false
+	w.seen, w.last, w.pause, w.faults, w.lost, w.over = true, now, 0, 0, false, false
 	return true
 }
 
@@ -202,6 +203,11 @@ func (w *watcher) mayPass(ctx context.Context, unreadable *callError) bool {
 				return true
 			}
 		}
+	}
+	if !w.over {
+		// It may have ended, and become readable, since: one more watch tells.
+		w.over = true
+		return true
 	}
 	unreadable.text = fmt.Sprintf("%s; the job has ended", unreadable.text)
 	return false

@@ -187,7 +187,6 @@ func TestAHungDaemonBehindASilentWatchIsNoticed(t *testing.T) {
 		cfg := d.Config()
 		cfg.LivenessInterval, cfg.CallTimeout = 150*time.Millisecond, time.Second
 		id, done := waiting(t, d, cfg)
-		gets := len(d.CallsOf(jobstest.MethodGet))
 		d.Hang()
 		accepts := d.Accepts()
 		// The hung connections stay: only a client that gives them up connects anew.
@@ -197,9 +196,6 @@ func TestAHungDaemonBehindASilentWatchIsNoticed(t *testing.T) {
 		job, err := done()
 		if err != nil || job.Stdout != "ok" {
 			t.Errorf("got %+v, %v", job, err)
-		}
-		if len(d.CallsOf(jobstest.MethodGet)) == gets {
-			t.Error("nobody asked")
 		}
 	})
 	t.Run("by the default limits within 45 seconds", func(t *testing.T) {

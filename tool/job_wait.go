@@ -35,7 +35,7 @@ func (j *jobTools) await(ctx context.Context, id, name string) (fantasy.ToolResp
 	switch {
 	case err == nil:
 		return describe(job, endNote(job)), nil
-	case ctx.Err() != nil || patience.Err() == nil:
+	case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
 		return typed.Failure(ctx, keepID(err, id))
 	case job == nil:
 		return fantasy.NewTextErrorResponse(fmt.Sprintf(
