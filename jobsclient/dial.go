@@ -136,6 +136,8 @@ func (c *conn) unreachable() error {
 		return &dialError{text: fmt.Sprintf("the jobs daemon is not running: there is no socket at %s", where), err: err}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &dialError{text: fmt.Sprintf("the jobs daemon is not running: nothing listens at %s", where), err: err}
+	case errors.Is(err, fs.ErrPermission):
+		return notAllowed(c.target, err)
 	case errors.As(err, &dns):
 		return &dialError{text: fmt.Sprintf("the host name in %s cannot be resolved", where), err: err}
 	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
@@ -177,7 +179,7 @@ func (t *target) checkSocket() error {
 	info, err := os.Stat(t.address)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return &dialError{permanent: true, err: err, text: fmt.Sprintf("this user is not allowed to reach the socket %s of the jobs daemon", t.address)}
+		return notAllowed(t, err)
 	case err != nil:
 		return nil // it may come into being while the call waits
 	case info.IsDir():
@@ -186,6 +188,10 @@ func (t *target) checkSocket() error {
 		return &dialError{permanent: true, text: fmt.Sprintf("%s is not a socket: check the address of the jobs daemon", t.address)}
 	}
 	return nil
+}
+
+func notAllowed(t *target, err error) error {
+	return &dialError{permanent: true, err: err, text: fmt.Sprintf("this user is not allowed to connect to %s, where the jobs daemon should be", t.address)}
 }
 
 // maxSocketPath is the length of sockaddr_un.sun_path less the NUL at its end.

@@ -33,7 +33,7 @@ func (j *jobTools) submit(ctx context.Context, in SubmitJobInput, _ fantasy.Tool
 	switch {
 	case errors.Is(err, jobsclient.ErrAnswerLost):
 		// Also when the turn was cancelled: that a job may run must be said.
-		return fantasy.NewTextErrorResponse(err.Error() + "; job_list shows the newest first"), nil
+		return fantasy.NewTextErrorResponse(err.Error() + j.whereToLook()), nil
 	case err != nil:
 		return typed.Failure(ctx, err)
 	}
@@ -42,4 +42,11 @@ func (j *jobTools) submit(ctx context.Context, in SubmitJobInput, _ fantasy.Tool
 
 type submitted struct {
 	JobID string `json:"job_id"`
+}
+
+func (j *jobTools) whereToLook() string {
+	if j.hasList {
+		return "; job_list shows the newest first"
+	}
+	return "; there is no tool for that here, so tell the user"
 }

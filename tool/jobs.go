@@ -87,6 +87,7 @@ func NewJobTools(c *jobsclient.Client) []fantasy.AgentTool {
 }
 
 func (j *jobTools) all() []fantasy.AgentTool {
+	j.hasList = true
 	return append(j.basic(),
 		typed.New("job_cancel", strings.TrimSpace(cancelDescription), jobOptions(false), j.cancel),
 		typed.New("job_list", strings.TrimSpace(listDescription), jobOptions(true), j.list),
@@ -99,6 +100,7 @@ type jobTools struct {
 	client  *jobsclient.Client
 	maxWait time.Duration
 	limit   time.Duration
+	hasList bool // whether job_list is among the tools
 }
 
 func newJobTools(c *jobsclient.Client) *jobTools {
