@@ -25,7 +25,9 @@ type callerKey struct{}
 // HTTP 401 with a JSON body, an unknown path 404 with a text.
 func (d *Daemon) front(inner *grpc.Server) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		d.handlers.Add(1)
+		if !d.enter() {
+			panic(http.ErrAbortHandler)
+		}
 		defer d.handlers.Done()
 		who, text := d.authenticate(r.Header.Values("Authorization"))
 		call := d.record(r, text != "")
@@ -42,6 +44,18 @@ func (d *Daemon) front(inner *grpc.Server) http.Handler {
 		ctx := context.WithValue(r.Context(), callerKey{}, who)
 		inner.ServeHTTP(w, r.WithContext(context.WithValue(ctx, callKey{}, call)))
 	})
+}
+
+// enter counts a request, unless the daemon is going down and has begun to wait
+// for those that it counted.
+func (d *Daemon) enter() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.listener == nil {
+		return false
+	}
+	d.handlers.Add(1)
+	return true
 }
 
 type callKey struct{}

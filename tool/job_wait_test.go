@@ -1,0 +1,126 @@
+package tool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fantasytools/fantasytools/jobsclient"
+	"github.com/fantasytools/fantasytools/jobsclient/jobstest"
+)
+
+func TestAWaitThatReachesTheTurnsDeadlineSaysThatTheJobGoesOn(t *testing.T) {
+	for _, name := range []string{"job_wait", "job_watch"} {
+		t.Run(name, func(t *testing.T) {
+			s := newSet(t, jobstest.Options{}, nil)
+			job := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+			defer cancel()
+			got := s.ok(ctx, name, id(job))
+			if ctx.Err() != nil {
+				t.Error("it answered after the deadline")
+			}
+			if note := fmt.Sprint(got["note"]); got["job_id"] != job || !strings.Contains(note, "still running") || !strings.Contains(note, name) {
+				t.Errorf("got %v", got)
+			}
+			if j, _ := s.d.Job(job); j.Status != jobsclient.Running || len(s.d.CallsOf(jobstest.MethodCancel)) != 0 {
+				t.Errorf("the job is %s", j.Status)
+			}
+		})
+	}
+}
+
+func TestAWaitEndsAfterMaxWait(t *testing.T) {
+	s := newSet(t, jobstest.Options{}, nil)
+	s.jobs.maxWait = 500 * time.Millisecond
+	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
+	if got := s.ok(context.Background(), "job_wait", id(job)); !strings.Contains(fmt.Sprint(got["note"]), "still running") {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestATurnThatIsCancelledDuringJobWaitCancelsTheJobAndDuringJobWatchDoesNot(t *testing.T) {
+	for name, want := range map[string]jobsclient.Status{"job_wait": jobsclient.Cancelled, "job_watch": jobsclient.Running} {
+		t.Run(name, func(t *testing.T) {
+			s := newSet(t, jobstest.Options{}, nil)
+			job := s.ok(context.Background(), "job_submit", `{"bin":"sleep"}`)["job_id"].(string)
+			ctx, cancel := context.WithCancel(context.Background())
+			go func() {
+				for len(s.d.CallsOf(jobstest.MethodWatch)) == 0 {
+					time.Sleep(time.Millisecond)
+				}
+				cancel()
+			}()
+			if _, err := s.run(ctx, name, id(job)); !errors.Is(err, context.Canceled) {
+				t.Errorf("got %v", err)
+			}
+			settled, stop := context.WithTimeout(context.Background(), 10*time.Second)
+			defer stop()
+			if j, err := s.d.AwaitJob(settled, job, func(j jobsclient.Job) bool { return j.Status == want }); err != nil {
+				t.Errorf("the job is %s", j.Status)
+			}
+			if n := len(s.d.CallsOf(jobstest.MethodCancel)); n != map[string]int{"job_wait": 1}[name] {
+				t.Errorf("cancelled %d times", n)
+			}
+		})
+	}
+}
+
+func TestACancelledJobWaitReturnsSoonAlsoFromADaemonThatDoesNotAnswer(t *testing.T) {
+	s := newSet(t, jobstest.Options{}, nil)
+	s.d.Inject(jobstest.Fault{Method: jobstest.MethodCancel, Hang: true})
+	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
+	ctx, cancel := context.WithCancel(context.Background())
+	var cancelled time.Time
+	go func() {
+		for len(s.d.CallsOf(jobstest.MethodWatch)) == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		cancelled = time.Now()
+		cancel()
+	}()
+	if _, err := s.run(ctx, "job_wait", id(job)); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	if took := time.Since(cancelled); took > 5*cancelLimit {
+		t.Errorf("it took %v", took)
+	}
+}
+
+func TestAWaitOutlivesTheDaemonsDeath(t *testing.T) {
+	tests := map[string]struct {
+		change func(*jobstest.Daemon, string)
+		want   string
+	}{
+		"back with the job done":     {func(d *jobstest.Daemon, job string) { d.Finish(job, "ok", 0) }, `"stdout":"ok"`},
+		"back with the job orphaned": {func(*jobstest.Daemon, string) {}, `"status":"orphaned"`},
+		"back without the job":       {(*jobstest.Daemon).Forget, "no such job"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSet(t, jobstest.Options{}, nil)
+			job := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
+			s.d.Inject(jobstest.Fault{Method: jobstest.MethodWatch, Times: 1, CutAfter: 1})
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				for len(s.d.CallsOf(jobstest.MethodWatch)) < 2 {
+					time.Sleep(time.Millisecond)
+				}
+				s.d.Kill()
+				test.change(s.d, job)
+				if err := s.d.Restart(); err != nil {
+					t.Error(err)
+				}
+			}()
+			answer, err := s.run(context.Background(), "job_wait", id(job))
+			<-ended
+			if err != nil || !strings.Contains(answer.Content, test.want) || !strings.Contains(answer.Content, job) {
+				t.Errorf("got %q, %v", answer.Content, err)
+			}
+		})
+	}
+}
