@@ -66,7 +66,7 @@ func (c *Client) get(ctx context.Context, limit time.Duration, jobID string) (*J
 	}
 	answer := &jobspb.JobResponse{}
 	r, err := c.read(ctx, unary{
-		call:   call{doing: doing + jobID, job: jobID, method: jobspb.Get, limit: limit},
+		call:   call{doing: doing + shownID(jobID), job: jobID, method: jobspb.Get, limit: limit},
 		path:   jobspb.GetPath,
 		in:     &jobspb.JobRequest{JobId: jobID},
 		out:    answer,
@@ -121,7 +121,7 @@ func (c *Client) Cancel(ctx context.Context, jobID string) error {
 		return err
 	}
 	_, err := c.invoke(ctx, unary{
-		call: call{doing: doing + jobID, job: jobID, method: jobspb.Cancel, limit: c.cfg.CallTimeout},
+		call: call{doing: doing + shownID(jobID), job: jobID, method: jobspb.Cancel, limit: c.cfg.CallTimeout},
 		path: jobspb.CancelPath,
 		in:   &jobspb.JobRequest{JobId: jobID},
 		out:  &jobspb.CancelResponse{},
