@@ -53,6 +53,7 @@ func TestEachThingThatIsWrongWithASocketHasItsOwnErrorWithThePath(t *testing.T) 
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
+			t.Parallel()
 			c := newClient(t, jobsclient.Config{URL: "unix://" + test.path, Token: "t0ken"})
 			err := list(testContext(t))(c)
 			if !errors.Is(err, jobsclient.ErrUnavailable) || !strings.Contains(err.Error(), test.text) || !strings.Contains(err.Error(), test.path) {
@@ -139,6 +140,7 @@ func TestProxiesOfTheEnvironmentAreNotUsed(t *testing.T) {
 func TestTheClientRecoversAtOnceWhenTheDaemonComesUp(t *testing.T) {
 	for name, transport := range map[string]jobstest.Transport{"unix": jobstest.Unix, "tcp": jobstest.TCP, "memory": jobstest.Memory} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			d := jobstest.New(t, on(transport, echo))
 			c := newClient(t, d.Config())
 			for round := range 3 {
@@ -300,6 +302,7 @@ func TestAListenerThatIsNoGRPCServerIsTold(t *testing.T) {
 	t.Cleanup(h2.Close)
 	for name, url := range map[string]string{"mail": "http://" + greeter.Addr().String(), "HTTP/1.1": web.URL, "HTTP/2": h2.URL, "no TLS": strings.Replace(web.URL, "http", "https", 1)} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			for call, f := range map[string]func(*jobsclient.Client) error{"List": list(context.Background()), "Wait": wait(context.Background(), "job_1")} {
 				c := newClient(t, jobsclient.Config{URL: url, Token: "t0ken", CallTimeout: time.Second})
 				within(t, func() {

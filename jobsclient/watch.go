@@ -61,7 +61,7 @@ func (c *Client) Watch(ctx context.Context, jobID string) iter.Seq2[*Job, error]
 				yield(nil, err)
 				return
 			}
-			if !yield(job, nil) || job.Status.Terminal() {
+			if !yield(job, nil) || job.Ended() {
 				return
 			}
 		}
