@@ -233,6 +233,12 @@ func TestTheFileRootMayBeALinkAndIsTheWorkingDirectoryByDefault(t *testing.T) {
 			t.Errorf("root %q: %s", root, r.Content)
 		}
 	}
+	s.client.FileRoot = "/"
+	for path, want := range map[string]string{"/dev/zero": "a device", "dev/null": "a device", "/": "a directory"} {
+		if r := s.run("pilot_send_file", fmt.Sprintf(`{"peer":"bob","path":%q}`, path)); !r.IsError || !strings.Contains(r.Content, want) {
+			t.Errorf("%s: %s", path, r.Content)
+		}
+	}
 	s.client.FileRoot = "/no/such/root"
 	if r := s.run("pilot_send_file", `{"peer":"bob","path":"note.txt"}`); !r.IsError {
 		t.Error(r.Content)
