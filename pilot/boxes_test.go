@@ -132,6 +132,7 @@ func TestClearListsWhatItDeletesAndReportsADifference(t *testing.T) {
 }
 
 func TestManyReceivedFilesAreCutAtWholeLines(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V116)
 	files := make([]map[string]any, 500)
 	for i := range files {
@@ -246,6 +247,7 @@ func TestTheFileRootMayBeALinkAndIsTheWorkingDirectoryByDefault(t *testing.T) {
 }
 
 func TestAFileThatThisPilotctlCannotSendIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, g := range generations {
 		s := newSim(t, g)
 		for name, size := range map[string]int64{"fits": 1_048_569 - 4, "large": 1_048_569 - 5 + 1} {
