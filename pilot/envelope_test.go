@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -159,6 +160,44 @@ func TestGenerationsAreToldApartByTheirVersion(t *testing.T) {
 	}
 	if got := generationOf(&run.Result{ExitCode: -1, TimedOut: true}); got != generationUnknown {
 		t.Errorf("no answer is %d", got)
+	}
+}
+
+func TestTheVersionIsAskedOnceHoweverManyNeedIt(t *testing.T) {
+	t.Parallel()
+	s := newSim(t, pilottest.V116)
+	s.client.hurry = 1
+	s.Answer("bob", pilottest.Script{})
+	long := strings.Repeat("x", 200<<10)
+	ctx, cancel := context.WithCancel(t.Context())
+	s.Fault(pilottest.Fault{Verb: "version", Times: 1, Hang: true})
+	ended := make(chan error)
+	go func() {
+		_, err := s.client.Send(ctx, SendInput{Peer: "bob", Message: long})
+		ended <- err
+	}()
+	s.until("the version is asked for", func() bool { return len(s.Running()) == 1 })
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	s.gone()
+	s.Fault(pilottest.Fault{Verb: "version", Times: 1, Kill: true})
+	if _, err := s.client.Send(t.Context(), SendInput{Peer: "bob", Message: long}); !errors.Is(err, ErrUnexpectedAnswer) {
+		t.Error(err)
+	}
+	s.ForgetCalls()
+	var all sync.WaitGroup
+	for _, peer := range []string{"bob", "bob", "dave", "erin"} {
+		all.Go(func() {
+			if _, err := s.client.Send(t.Context(), SendInput{Peer: peer, Message: long}); (err == nil) != (peer == "bob") {
+				t.Errorf("%s: %v", peer, err)
+			}
+		})
+	}
+	all.Wait()
+	if n := len(s.CallsOf("version")); n != 1 {
+		t.Errorf("asked %d times", n)
 	}
 }
 
