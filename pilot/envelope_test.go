@@ -182,6 +182,7 @@ func TestTheVersionIsAskedOnceHoweverManyNeedIt(t *testing.T) {
 		t.Error(err)
 	}
 	s.gone()
+	s.ClearFaults()
 	s.Fault(pilottest.Fault{Verb: "version", Times: 1, Kill: true})
 	if _, err := s.client.Send(t.Context(), SendInput{Peer: "bob", Message: long}); !errors.Is(err, ErrUnexpectedAnswer) {
 		t.Error(err)
