@@ -176,6 +176,27 @@ func TestAnEndedContextStartsNothing(t *testing.T) {
 	}
 }
 
+// Both cases are ready, and a select would take either; 50 times one is not
+// chance.
+func TestAChildThatHasEndedByItselfWasNotStopped(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 50 {
+		c := sh("exit 3")
+		c.Timeout = time.Nanosecond
+		p, err := spawn(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-p.ended
+		res := &Result{}
+		p.await(ctx, c, res)
+		if res.Cancelled || res.TimedOut || res.ExitCode != 3 {
+			t.Fatalf("got %+v, want exit code 3 and no more", res)
+		}
+	}
+}
+
 // What no signal reaches, such as a program of another user, must not hold the
 // call. Here the signals go to a process that is not there.
 func TestAChildThatCannotBeKilledIsGivenUp(t *testing.T) {
