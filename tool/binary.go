@@ -73,7 +73,7 @@ func (b *binary) run(ctx context.Context, in Input, _ fantasy.ToolCall) (fantasy
 		if ctx.Err() != nil {
 			return fantasy.NewTextErrorResponse("cancelled before the program was started"), ctx.Err()
 		}
-		return fantasy.NewTextErrorResponse(text.Cut(err.Error(), b.def.maxOutput())), nil
+		return fantasy.NewTextErrorResponse(text.Cut(err.Error(), DefaultMaxOutput)), nil
 	}
 	a := newAnswer(&b.def, res)
 	b.log(a, res, args)
