@@ -275,9 +275,12 @@ func TestStartErrorsNameWhatIsAtFault(t *testing.T) {
 		{"a directory as program", Command{Path: dir, Dir: dir}, dir + " is a directory, not a program"},
 		{"a file without permission", Command{Path: write("plain", "#!/bin/sh\n", 0o644), Dir: dir}, "may not be executed by this user (file mode -rw-r--r--)"},
 		{"a script with a missing interpreter", Command{Path: write("script", "#!/no/such -x\n", 0o755), Dir: dir}, "its interpreter /no/such"},
+		{"a script whose interpreter is not executable", Command{Path: write("script2", "#!"+write("interpreter", "", 0o644)+"\n", 0o755), Dir: dir}, "its interpreter " + dir + "/interpreter (named in its first line) cannot be executed"},
+		{"a script whose interpreter is a directory", Command{Path: write("script3", "#!"+dir+"\n", 0o755), Dir: dir}, "its interpreter " + dir + " (named"},
 		{"a script with Windows line ends", Command{Path: write("dos", "#!/bin/sh\r\n", 0o755), Dir: dir}, "Windows line ends"},
 		{"a file that is no program", Command{Path: write("text", "hello", 0o755), Dir: dir}, "not in a format that this system runs"},
 		{"a too long argument", Command{Path: "/bin/echo", Args: []string{"a", strings.Repeat("a", 131072)}, Dir: dir}, "one argument is 131072 bytes long, over the system's limit of 131071; pass long text in stdin"},
+		{"a too long variable", Command{Path: "/bin/echo", Args: []string{"a"}, Env: []string{"A=" + strings.Repeat("a", 131072)}, Dir: dir}, "a variable of the tool's environment is 131074 bytes long, over the system's limit of 131071"},
 		{"too many arguments", Command{Path: "/bin/echo", Args: strings.Split(strings.Repeat("0123456789 ", 1<<20), " "), Dir: dir}, "bytes long together, over the system's limit"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
