@@ -30,7 +30,7 @@ type shown struct {
 func newAnswer(d *Def, res *run.Result) *answer {
 	a := &answer{def: d, run: res, stdout: show(res.Stdout), stderr: show(res.Stderr)}
 	a.result = Result{
-		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, Cancelled: res.Cancelled,
+		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, Cancelled: res.Cancelled, GivenUp: res.GivenUp,
 		DurationMS:  res.Duration.Milliseconds(),
 		StdoutBytes: res.Stdout.Size(), StderrBytes: res.Stderr.Size(), MediaType: a.stdout.mediaType,
 	}
@@ -142,6 +142,8 @@ func (a *answer) reason() string {
 	switch {
 	case a.run.GivenUp && a.run.TimedOut:
 		return fmt.Sprintf("timed out after %v; the program cannot be killed and may still run", a.def.timeout())
+	case a.run.GivenUp:
+		return fmt.Sprintf("cancelled after %v; the program cannot be killed and may still run", after)
 	case a.run.TimedOut:
 		return fmt.Sprintf("timed out after %v and was stopped", a.def.timeout())
 	case a.run.Cancelled:

@@ -76,7 +76,8 @@
 //     do files: a name such as PGPASS or a file such as ~/.netrc is not caught.
 //   - Output cannot exhaust memory or the model's context, and cannot be blank,
 //     invalid or carry terminal sequences.
-//   - Nothing in the child's process group outlives the call.
+//   - Nothing in the child's process group that this user may kill outlives the
+//     call.
 //
 // What it does not protect:
 //
@@ -84,6 +85,9 @@
 //     whatever the user can.
 //   - A program that makes itself a daemon (a session or group of its own) lives
 //     on; it only cannot delay the answer.
+//   - A program that runs as another user, such as sudo or ping, cannot be killed.
+//     It is given up some seconds after it should have ended, which the answer
+//     and [Result] say, and is watched by a goroutine until it ends.
 //   - There is no limit on the child's own memory, CPU time, disk or network.
 //   - Output is the words of a program, or of whoever wrote the files it read. A
 //     model may take them for instructions.
