@@ -85,7 +85,7 @@
 //     whatever the user can.
 //   - A program that makes itself a daemon (a session or group of its own) lives
 //     on; it only cannot delay the answer.
-//   - A program that runs as another user, such as sudo or ping, cannot be killed.
+//   - A program that runs as another user, such as sudo or su, cannot be killed.
 //     It is given up some seconds after it should have ended, which the answer
 //     and [Result] say, and is watched by a goroutine until it ends.
 //   - There is no limit on the child's own memory, CPU time, disk or network.
