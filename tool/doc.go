@@ -60,7 +60,8 @@
 // CREDENTIALS, in any case. OPENAI_API_KEY, OTTERS_AGENT_TOKEN and
 // AWS_ACCESS_KEY_ID go; MONKEY stays. A Def passes one on by naming it in Env, or
 // sets a variable of its own there. The directory usr/bin below workDir stands in
-// front of PATH, and PWD is workDir.
+// front of PATH, unless the name of workDir holds the separator of PATH, and PWD is
+// workDir.
 //
 // # Trust
 //
