@@ -103,6 +103,6 @@
 // [New] and [NewParallel] make a tool of a Go function whose input is a struct.
 // The model sees every field's full description, and the function runs only with
 // input that the schema allows. Use them instead of fantasy.NewAgentTool, which
-// shows no jsonschema tags, takes a map for a property named "*", refuses an
-// empty input and drops unknown keys.
+// shows no jsonschema tags, takes a map for a property named "*", and drops
+// unknown keys.
 package tool
