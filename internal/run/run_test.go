@@ -248,6 +248,33 @@ func TestStdin(t *testing.T) {
 	}
 }
 
+// The test's own standard input is the null device more often than not, so a
+// child that inherited it would not show.
+func TestTheHostsStdinIsNotRead(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func(old *os.File) {
+		os.Stdin = old
+		_, _ = r.Close(), w.Close()
+	}(os.Stdin)
+	os.Stdin = r
+	if _, err := w.WriteString("the host's"); err != nil {
+		t.Fatal(err)
+	}
+	c := sh("cat -")
+	c.Timeout = soon
+	if res := mustRun(t, t.Context(), c); res.TimedOut || res.Stdout.Size() != 0 {
+		t.Errorf("got %+v", res)
+	}
+	_ = w.Close() // so that the read ends even if the child has taken all
+	rest := make([]byte, 20)
+	if n, err := r.Read(rest); err != nil || string(rest[:n]) != "the host's" {
+		t.Errorf("the host reads %q, %v", rest[:n], err)
+	}
+}
+
 func TestTheChildHasNoTerminal(t *testing.T) {
 	if res := mustRun(t, t.Context(), sh("exec 2>/dev/null; : </dev/tty")); res.ExitCode == 0 {
 		t.Error("the child could open a terminal")
