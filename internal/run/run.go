@@ -135,8 +135,8 @@ func start(ctx context.Context, c Command) (*process, error) {
 
 func spawn(c Command) (*process, error) {
 	p := &process{
-		stdout: &capture{head: c.Head, tail: c.Tail, extend: c.Extend},
-		stderr: &capture{head: c.Head, tail: c.Tail},
+		stdout: newCapture(c.Head, c.Tail, c.Extend),
+		stderr: newCapture(c.Head, c.Tail, nil),
 		ended:  make(chan struct{}),
 	}
 	p.cmd = &exec.Cmd{
@@ -186,8 +186,30 @@ func (p *process) await(ctx context.Context, c Command, res *Result) {
 		}()
 		return
 	}
+	p.awaitOutput()
 	_ = p.cmd.Wait() // its error repeats the state, or is about a pipe
 	res.ExitCode, res.Signal = exitStatus(cmp.Or(p.cmd.ProcessState, p.state))
+}
+
+// awaitOutput waits until the output of the ended child is read. When pipeDelay
+// is over, what the pipes hold is the rest of it, whoever keeps them open. It is
+// read before os/exec's Wait, which would close them unread.
+func (p *process) awaitOutput() {
+	timer := time.NewTimer(pipeDelay)
+	defer timer.Stop()
+	for _, c := range []*capture{p.stdout, p.stderr} {
+		select {
+		case <-c.drained:
+			continue
+		case <-timer.C:
+		}
+		if p.stdout.stop() && p.stderr.stop() {
+			<-p.stdout.drained
+			<-p.stderr.drained
+		}
+		break
+	}
+	p.cmd.WaitDelay = time.Millisecond // for what is left, a standard input that nobody reads
 }
 
 // stop ends the group. It stops nothing if the child has ended by itself, which
