@@ -19,12 +19,13 @@ const childVar = "FANTASYTOOLS_TEST_CHILD"
 
 // children are those programs, by the value of childVar.
 var children = map[string]func(){
-	"argv": printArgv,
+	"argv":   printArgv,
+	"memory": measureMemory,
 }
 
 func TestMain(m *testing.M) {
-	if child := children[os.Getenv(childVar)]; child != nil {
-		child()
+	if name := os.Getenv(childVar); name != "" {
+		children[name]() // a panic ends one that is not known, which would run all tests again
 		return
 	}
 	goleak.VerifyTestMain(m)
