@@ -68,10 +68,15 @@ func TestParseToolsRefuses(t *testing.T) {
 
 func TestTheBuiltInToolsAreLoadedWhereTheyAreInstalled(t *testing.T) {
 	var notes bytes.Buffer
-	tools, err := loadTools(&options{}, &notes)
+	found, err := installedTools("", func(s string) { notes.WriteString(s + "\n") })
 	if err != nil {
 		t.Fatal(err)
 	}
+	set, err := programTools(found, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := set.tools
 	entries, err := parseTools("tools.yaml", builtInTools)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +93,7 @@ func TestLoadToolsRefusesAMissingProgramThatIsNotOptional(t *testing.T) {
 	if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := loadTools(&options{toolsFile: path}, &bytes.Buffer{})
+	_, err := loadTools(&options{toolsFile: path}, false, func(string) {}, nil)
 	if err == nil || !strings.Contains(err.Error(), `"no-such-program"`) {
 		t.Errorf("got %v", err)
 	}
