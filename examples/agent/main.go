@@ -91,6 +91,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return complain(stderr, exitUsage, err)
 	}
 	defer tools.close()
+	defer stop() // before that, so that a second Ctrl-C is not caught
 	switch err := play(ctx, opts, model, tools, newPrinter(stdout, opts.full)); {
 	case err == nil:
 		return exitOK

@@ -170,7 +170,8 @@ func (p *printer) printf(b block, format string, args ...any) error {
 		}
 	}
 	out := fmt.Sprintf(format, args...)
-	if b != p.last && !(p.last == blockCall && b == blockResult) {
+	resultOfCall := p.last == blockCall && b == blockResult
+	if b != p.last && !resultOfCall {
 		out = "\n" + out
 	}
 	p.last = b

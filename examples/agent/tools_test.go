@@ -47,7 +47,7 @@ func TestParseToolsRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, src, want string }{
 		{"an empty file", "", "t: no tools"},
 		{"an empty list", "tools: []", "t: no tools"},
-		{"an unknown key of a tool", entry("    descripton: x\n"), `unknown field "descripton"`},
+		{"an unknown key of a tool", entry("    descr: x\n"), `unknown field "descr"`},
 		{"an unknown key beside the tools", "tool: []\n", `unknown field "tool"`},
 		{"a key given twice", entry("    name: ll\n"), "already defined"},
 		{"a duration without a unit", entry("    timeout: 30\n"), "time.Duration"},
