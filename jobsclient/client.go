@@ -65,8 +65,9 @@ func (c *Client) get(ctx context.Context, limit time.Duration, jobID string) (*J
 		return nil, err
 	}
 	answer := &jobspb.JobResponse{}
+	k := call{doing: doing + shownID(jobID), job: jobID, method: jobspb.Get, limit: limit}
 	r, err := c.read(ctx, unary{
-		call:   call{doing: doing + jobID, job: jobID, method: jobspb.Get, limit: limit},
+		call:   k,
 		path:   jobspb.GetPath,
 		in:     &jobspb.JobRequest{JobId: jobID},
 		out:    answer,
@@ -74,6 +75,9 @@ func (c *Client) get(ctx context.Context, limit time.Duration, jobID string) (*J
 	})
 	if err != nil {
 		return nil, err
+	}
+	if answer.GetJob() == nil {
+		return nil, k.withoutJob()
 	}
 	return jobFrom(answer.GetJob(), r), nil
 }
@@ -121,7 +125,7 @@ func (c *Client) Cancel(ctx context.Context, jobID string) error {
 		return err
 	}
 	_, err := c.invoke(ctx, unary{
-		call: call{doing: doing + jobID, job: jobID, method: jobspb.Cancel, limit: c.cfg.CallTimeout},
+		call: call{doing: doing + shownID(jobID), job: jobID, method: jobspb.Cancel, limit: c.cfg.CallTimeout},
 		path: jobspb.CancelPath,
 		in:   &jobspb.JobRequest{JobId: jobID},
 		out:  &jobspb.CancelResponse{},

@@ -100,8 +100,11 @@ func (c *conn) ready(ctx context.Context) error {
 		}
 		c.cc.WaitForStateChange(ctx, state)
 	}
-	if c.outcome.err() != nil {
+	switch {
+	case c.outcome.err() != nil:
 		return c.unreachable()
+	case !c.outcome.tried():
+		return &dialError{text: fmt.Sprintf("no connection to the jobs daemon at %s came about in that time", c.target.display)}
 	}
 	return &dialError{text: fmt.Sprintf("the jobs daemon at %s accepts connections but does not answer", c.target.display)}
 }

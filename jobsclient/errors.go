@@ -155,6 +155,12 @@ func (k call) explain(code codes.Code, message string) (error, string) {
 	return nil, "the jobs daemon reports a fault of its own: " + message
 }
 
+// withoutJob is the error of an answer that has no job in it.
+func (k call) withoutJob() *callError {
+	text := k.doing + ": the jobs daemon reports a fault of its own: its answer holds no job"
+	return &callError{text: text, status: status.New(codes.Internal, text), sent: true}
+}
+
 var (
 	httpStatus = regexp.MustCompile(`unexpected HTTP status code received from server: (\d{3})`)
 	sizes      = regexp.MustCompile(`\((\d+) vs\. (\d+)\)`)

@@ -53,6 +53,12 @@ type Job struct {
 	Created, Started, Finished time.Time
 }
 
+// Ended tells whether the job will not change any more: its Status is terminal,
+// or one that this package does not know and it has a time of its end.
+func (j *Job) Ended() bool {
+	return j.Status.Terminal() || j.Status != Pending && j.Status != Running && !j.Finished.IsZero()
+}
+
 // Elapsed is how long the job has been running at now, or ran, without the time
 // it was queued; 0 if it was never started.
 func (j *Job) Elapsed(now time.Time) time.Duration {

@@ -117,6 +117,9 @@ func (s *stream) begin() error {
 func (s *stream) receive(ctx context.Context) (*Job, *callError) {
 	answer := &jobspb.JobResponse{}
 	err := s.grpc.RecvMsg(answer)
+	if err == nil && answer.GetJob() == nil {
+		return nil, s.call.withoutJob()
+	}
 	if err == nil {
 		if s.heard.Swap(time.Now().UnixNano()) == 0 {
 			close(s.first)
@@ -200,7 +203,7 @@ func (s *stream) alive() bool {
 	case errors.Is(err, ErrUnavailable):
 		s.fail()
 		return false
-	case err == nil && job.Status.Terminal() && s.heard.Load() == before:
+	case err == nil && job.Ended() && s.heard.Load() == before:
 		return s.report(job)
 	}
 	s.heard.CompareAndSwap(before, time.Now().UnixNano())

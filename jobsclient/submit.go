@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -174,6 +175,21 @@ func checkLabels(doing string, labels map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// shownID is a job's id as errors show it: ids come from models, and may be
+// anything of any length.
+func shownID(id string) string {
+	const longest = 100
+	if len(id) > longest {
+		return strconv.QuoteToASCII(id[:longest]) + "…"
+	}
+	for _, r := range id {
+		if r <= ' ' || r > '~' {
+			return strconv.QuoteToASCII(id)
+		}
+	}
+	return id
 }
 
 func checkID(doing, id string) error {

@@ -53,7 +53,7 @@ func (c *Client) Watch(ctx context.Context, jobID string) iter.Seq2[*Job, error]
 			yield(nil, err)
 			return
 		}
-		w := &watcher{client: c, call: call{doing: doing + jobID, job: jobID, limit: c.cfg.CallTimeout}, started: time.Now()}
+		w := &watcher{client: c, call: call{doing: doing + shownID(jobID), job: jobID, limit: c.cfg.CallTimeout}, started: time.Now()}
 		defer w.stop()
 		for {
 			job, err := w.next(ctx)
@@ -61,7 +61,7 @@ func (c *Client) Watch(ctx context.Context, jobID string) iter.Seq2[*Job, error]
 				yield(nil, err)
 				return
 			}
-			if !yield(job, nil) || job.Status.Terminal() {
+			if !yield(job, nil) || job.Ended() {
 				return
 			}
 		}

@@ -337,6 +337,20 @@ func TestAFaultOfTheDaemonIsRetriedAFewTimes(t *testing.T) {
 	}
 }
 
+func TestAStateThatIsNotKnownEndsAWaitOnceTheJobHasATimeOfItsEnd(t *testing.T) {
+	d := jobstest.New(t, echo)
+	c := newClient(t, d.Config())
+	id := d.AddJob(d.Agent(), jobsclient.Job{Status: "paused"})
+	for job, err := range c.Watch(testContext(t), id) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if job.Status == "paused" {
+			d.Update(id, func(j *jobsclient.Job) { j.Status, j.Finished = "expired", time.Now() })
+		}
+	}
+}
+
 func TestLeavingAWatchEarlyEndsItAtTheDaemon(t *testing.T) {
 	d := jobstest.New(t, echo)
 	c := newClient(t, d.Config())

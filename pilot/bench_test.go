@@ -72,6 +72,7 @@ func BenchmarkVerb(b *testing.B) {
 // that passes pilotctl's envelope on, indented by two blanks. -v prints the
 // table.
 func TestTheModelReadsAtMostHalfOfTheEnvelope(t *testing.T) {
+	t.Parallel()
 	var table strings.Builder
 	for _, g := range generations {
 		s := newSim(t, g)

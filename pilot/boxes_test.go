@@ -132,6 +132,7 @@ func TestClearListsWhatItDeletesAndReportsADifference(t *testing.T) {
 }
 
 func TestManyReceivedFilesAreCutAtWholeLines(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V116)
 	files := make([]map[string]any, 500)
 	for i := range files {
@@ -233,6 +234,12 @@ func TestTheFileRootMayBeALinkAndIsTheWorkingDirectoryByDefault(t *testing.T) {
 			t.Errorf("root %q: %s", root, r.Content)
 		}
 	}
+	s.client.FileRoot = "/"
+	for path, want := range map[string]string{"/dev/zero": "a device", "dev/null": "a device", "/": "a directory"} {
+		if r := s.run("pilot_send_file", fmt.Sprintf(`{"peer":"bob","path":%q}`, path)); !r.IsError || !strings.Contains(r.Content, want) {
+			t.Errorf("%s: %s", path, r.Content)
+		}
+	}
 	s.client.FileRoot = "/no/such/root"
 	if r := s.run("pilot_send_file", `{"peer":"bob","path":"note.txt"}`); !r.IsError {
 		t.Error(r.Content)
@@ -240,6 +247,7 @@ func TestTheFileRootMayBeALinkAndIsTheWorkingDirectoryByDefault(t *testing.T) {
 }
 
 func TestAFileThatThisPilotctlCannotSendIsRefused(t *testing.T) {
+	t.Parallel()
 	for _, g := range generations {
 		s := newSim(t, g)
 		for name, size := range map[string]int64{"fits": 1_048_569 - 4, "large": 1_048_569 - 5 + 1} {

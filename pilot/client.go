@@ -56,8 +56,10 @@ type Client struct {
 	lanes map[string]*lane
 	names map[string]string // hostname to node id, as far as seen
 
-	release generation
-	cannot  bool // pilotctl was seen not to wait for replies
+	cannot bool // pilotctl was seen not to wait for replies
+
+	asking  chan struct{} // held while the version is asked for
+	release generation    // under asking
 }
 
 func (c *Client) logger() *zap.Logger {

@@ -120,6 +120,7 @@ func TestAnAnswerAfterTheWaitIsInTheInbox(t *testing.T) {
 }
 
 func TestAReplyThatNamesAnotherMessageOrSenderIsNotTheAnswer(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V116)
 	for name, reply := range map[string]map[string]any{
 		"another message": {"from": "0:0000.0000.0002", "type": "TEXT", "data": "wrong", "reply_to": strings.Repeat("0", 32)},
@@ -163,6 +164,7 @@ func TestAnEarlierMessageIsNotTheAnswer(t *testing.T) {
 }
 
 func TestAnInboxThatCannotBeReadDoesNotUndoASend(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V12)
 	for range 2 { // the second time it is known that this pilotctl does not wait
 		s.Fault(pilottest.Fault{Verb: "inbox", Code: "internal", Message: "permission denied"})
@@ -201,6 +203,7 @@ func TestQuestionsToOnePeerAtATimeGetTheirOwnAnswers(t *testing.T) {
 }
 
 func TestABinaryReplyIsAnnouncedAndABinaryMessageToo(t *testing.T) {
+	t.Parallel()
 	for _, g := range []pilottest.Generation{pilottest.V113, pilottest.V116} {
 		s := newSim(t, g)
 		s.Answer("bob", pilottest.Script{Func: func(string, string) []pilottest.Reply {
@@ -245,6 +248,7 @@ func TestATruncatedReplyGetsAHintInFrontOfIt(t *testing.T) {
 }
 
 func TestBigRepliesThatGetLostLeaveTheSmallOnesUsable(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V113)
 	s.Answer("bitstamp", pilottest.Script{Help: "small"})
 	if r := s.run("pilot_help", `{"agent":"bitstamp"}`); !strings.Contains(r.Content, "small") {
@@ -268,6 +272,7 @@ func TestASearchWithoutAMatchGetsAHintAndNoError(t *testing.T) {
 }
 
 func TestSearchReadsFlatListsAndOddDirectories(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V116)
 	for reply, want := range map[string]string{
 		`{"items":[{"hostname":"a","blurb":"one"},{"hostname":""},{"description":"no name"}],"count":5}`: "1 of 5 agents matching \"x\" (their own words). Next: pilot_help with a hostname.\na: one",
@@ -285,6 +290,7 @@ func TestSearchReadsFlatListsAndOddDirectories(t *testing.T) {
 }
 
 func TestTheWholeOutputIsReadHoweverSlowlyItComes(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V116)
 	big := strings.Repeat("0123456789", 6000)
 	s.Answer("bob", pilottest.Script{Default: big, Limit: -1})
@@ -302,6 +308,7 @@ func TestTheWholeOutputIsReadHoweverSlowlyItComes(t *testing.T) {
 }
 
 func TestAnAnswerLargerThanWhatIsReadIsAnnounced(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V116)
 	s.client.child = func(_ context.Context, c run.Command) (*run.Result, error) {
 		head := []byte(`{"status":"ok","data":{"total":0,"x":"` + strings.Repeat("x", c.Head))[:c.Head]
@@ -314,6 +321,7 @@ func TestAnAnswerLargerThanWhatIsReadIsAnnounced(t *testing.T) {
 }
 
 func TestALongReplyIsCutForTheModelAndWholeForTheProgram(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V116)
 	s.Answer("bob", pilottest.Script{Default: strings.Repeat("0123456789", 10_000), Limit: -1})
 	r := s.run("pilot_send", `{"peer":"bob","message":"m"}`)
@@ -323,6 +331,7 @@ func TestALongReplyIsCutForTheModelAndWholeForTheProgram(t *testing.T) {
 }
 
 func TestFirstContactWithAStrangerNamesTheHandshake(t *testing.T) {
+	t.Parallel()
 	for _, g := range []pilottest.Generation{pilottest.V113, pilottest.V116} {
 		s := newSim(t, g)
 		r := s.run("pilot_send", `{"peer":"5","message":"m"}`)
@@ -353,6 +362,7 @@ func TestPublishAndBroadcastNeverClaimDelivery(t *testing.T) {
 }
 
 func TestABroadcastThatVersion12CannotSendIsNotASuccess(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V12)
 	_, err := s.client.Broadcast(t.Context(), BroadcastInput{NetworkID: "9", Message: "m"})
 	if !errors.Is(err, ErrUnavailable) {
@@ -395,6 +405,7 @@ func TestManySendsAtOnceAllArrive(t *testing.T) {
 }
 
 func TestNoMorePilotctlsRunThanAllowed(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V116)
 	s.client.MaxConcurrent, s.client.hurry = 3, 1
 	s.Fault(pilottest.Fault{Verb: "peers", Delay: 4 * time.Second}) // 0.2 s of real time
@@ -425,6 +436,7 @@ func TestNoMorePilotctlsRunThanAllowed(t *testing.T) {
 }
 
 func TestACallThatWaitsForAPlaceEndsWithItsContext(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V116)
 	s.client.MaxConcurrent, s.client.hurry = 1, 1
 	s.Fault(pilottest.Fault{Hang: true})
@@ -468,6 +480,7 @@ func TestACallThatWaitsForAPlaceEndsWithItsContext(t *testing.T) {
 }
 
 func TestAPeerHasOneLaneHoweverItIsCalled(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V116)
 	if _, err := s.client.Send(t.Context(), SendInput{Peer: "bob", Message: "m"}); err != nil {
 		t.Fatal(err)

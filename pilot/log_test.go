@@ -13,6 +13,7 @@ import (
 )
 
 func TestLogsHoldSizesAndNoWordsAndOnlyAtDebugLevel(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V116)
 	core, logs := observer.New(zapcore.DebugLevel)
 	s.client.Logger = zap.New(core)

@@ -18,6 +18,7 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestMain(m *testing.M) {
 	pilottest.Main()
+	_ = flag.Set("test.parallel", "6")        // most tests wait for processes, not for a processor
 	_ = os.Setenv("PILOT_ADMIN_TOKEN", token) // for the broadcasts of tests that run side by side
 	os.Exit(runTests(m))
 }

@@ -1,6 +1,7 @@
 package pilot
 
 import (
+	"sort"
 	"strconv"
 	"strings"
 
@@ -52,20 +53,16 @@ func quotedSize(s string) int { return len(s) + 2*(strings.Count(s, "\n")+1) }
 // MaxBody, and what short ones do not need is left to the longer ones, so that
 // every entry that was asked for is there.
 func share(texts []string) (limit int) {
-	budget := listBudget - entryLine*len(texts)
-	for low, high := 1, MaxBody; ; {
-		middle := (low + high + 1) / 2
-		if low >= high {
-			return low
-		}
-		sum := 0
-		for _, s := range texts {
-			sum += min(quotedSize(s), middle)
-		}
-		if sum <= budget {
-			low = middle
-		} else {
-			high = middle - 1
-		}
+	sizes := make([]int, len(texts))
+	for i, s := range texts {
+		sizes[i] = quotedSize(s)
 	}
+	fits := func(limit int) bool {
+		sum := entryLine * len(sizes)
+		for _, size := range sizes {
+			sum += min(size, limit)
+		}
+		return sum <= listBudget
+	}
+	return max(1, sort.Search(MaxBody, func(i int) bool { return !fits(i + 1) }))
 }

@@ -74,6 +74,7 @@ func TestAReasonMayBeginWithADash(t *testing.T) {
 // TestWhatCannotBePassedIsRefusedByNameBeforeAnythingRuns calls with a
 // pilotctl that would be noticed.
 func TestWhatCannotBePassedIsRefusedByNameBeforeAnythingRuns(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V116)
 	long := strings.Repeat("x", 200<<10)
 	names := []string{"", "   ", "-x", "--json", "-h", "a b", "a\nb", "a\x00b", strings.Repeat("h", 300)}
@@ -207,6 +208,7 @@ func TestATextTooLongForAnArgumentTravelsByFileWherePilotctlCan(t *testing.T) {
 }
 
 func TestTheLongestArgumentIsTakenAndOneByteMoreIsNot(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V113)
 	longest := strings.Repeat("x", maxArgument()-len("--data="))
 	if _, err := s.client.Publish(t.Context(), PublishInput{Peer: "bob", Topic: "t", Message: longest}); err != nil {
@@ -218,6 +220,7 @@ func TestTheLongestArgumentIsTakenAndOneByteMoreIsNot(t *testing.T) {
 }
 
 func TestNumbersOfOtherShapesBecomeWholeNumbers(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V113)
 	s.run("pilot_inbox", `{"limit":"7"}`)
 	s.run("pilot_inbox", `{"limit":7.0}`)
@@ -233,6 +236,7 @@ func TestNumbersOfOtherShapesBecomeWholeNumbers(t *testing.T) {
 }
 
 func TestDurationsHaveTheirUnitAndNoFlagIsBare(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V116)
 	for _, v := range verbs {
 		s.run(v.tool, v.input)
@@ -295,6 +299,7 @@ func TestPilotctlIsGivenHomeAndSocketAndNoSecrets(t *testing.T) {
 }
 
 func TestTheAdminTokenDoesNotComeBack(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V116)
 	s.Fault(pilottest.Fault{Verb: "broadcast", Code: "broadcast_failed", Message: "invalid admin token " + token, Hint: "not " + token})
 	r := s.run("pilot_broadcast", `{"network_id":"9","message":"x"}`)

@@ -51,6 +51,7 @@ func TestTrustIsNeverOneWayBecauseOfTheMutualFlag(t *testing.T) {
 }
 
 func TestALongListOfTrustedNodesLeavesTheStateUnknown(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V116)
 	s.Fault(pilottest.Fault{Verb: "trust", Set: map[string]any{"truncated": true}})
 	if r := s.run("pilot_trust_check", `{"target":"5"}`); r.IsError || !strings.HasPrefix(r.Content, "unknown: ") {
@@ -143,6 +144,7 @@ func TestAnApprovalThatLeavesNoTrustIsAnError(t *testing.T) {
 }
 
 func TestApproveByAHostnameThatDoesNotResolvePointsToTheNodeID(t *testing.T) {
+	t.Parallel()
 	s := newSim(t, pilottest.V12)
 	r := s.run("pilot_approve", `{"target":"stranger"}`)
 	if !r.IsError || !strings.Contains(r.Content, "pilot_pending") || strings.Contains(r.Content, "pilot_search") {

@@ -143,6 +143,7 @@ func TestAHangingPilotctlIsStoppedByTheVerbsTimer(t *testing.T) {
 			for _, v := range verbs {
 				const patience = 400 * time.Millisecond
 				s.client.hurry = int(v.limit / patience)
+				s.ClearFaults() // a run that ends in its first moment leaves its fault behind
 				s.Fault(pilottest.Fault{Verb: v.command, Times: 1, Hang: true})
 				start := time.Now()
 				r := s.run(v.tool, v.input)
@@ -173,6 +174,7 @@ func TestACancelledCallEndsPilotctlAndIsTheContextsError(t *testing.T) {
 			s.client.hurry = 1
 			for _, v := range verbs {
 				s.ForgetCalls()
+				s.ClearFaults() // a run that ends in its first moment leaves its fault behind
 				s.Fault(pilottest.Fault{Verb: v.command, Times: 1, Hang: true})
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)

@@ -26,30 +26,44 @@ var versionNumber = regexp.MustCompile(`(?m)^\s*(?:pilotctl\s+)?v?(\d{1,6})\.(\d
 // only where what it is given depends on it.
 func (o *op) generation(ctx context.Context) (generation, error) {
 	c := o.client
-	c.mu.Lock()
-	known := c.release
-	c.mu.Unlock()
-	if known != generationUnknown {
-		return known, nil
+	turn := c.versionTurn()
+	if err := take(ctx, turn); err != nil {
+		return generationUnknown, err
+	}
+	defer func() { <-turn }()
+	if c.release != generationUnknown {
+		return c.release, nil
 	}
 	r, err := o.child(ctx, argv{}.add("version"), versionTime, nil)
 	if err != nil {
 		return generationUnknown, err
 	}
-	g := generationOf(r)
+	if r.Cancelled && ctx.Err() != nil {
+		return generationUnknown, ctx.Err()
+	}
+	if c.release = generationOf(r); c.release == generationUnknown {
+		return generationUnknown, &Error{Code: codeNoAnswer, Message: "pilotctl did not tell its version, which decides how this can be sent", Hint: "nothing was sent; try once more later, or tell the user", ours: true}
+	}
+	return c.release, nil
+}
+
+// versionTurn is held by the one call that asks.
+func (c *Client) versionTurn() chan struct{} {
 	c.mu.Lock()
-	c.release = g
-	c.mu.Unlock()
-	return g, nil
+	defer c.mu.Unlock()
+	if c.asking == nil {
+		c.asking = make(chan struct{}, 1)
+	}
+	return c.asking
 }
 
 // generationOf reads the answer to the version command. A build without a
 // number is taken for the generation that can do less.
 func generationOf(r *run.Result) generation {
-	if r.TimedOut {
-		return generationUnknown
-	}
-	if r.ExitCode != 0 {
+	switch {
+	case r.ExitCode < 0:
+		return generationUnknown // something ended it
+	case r.ExitCode > 0:
 		return generation12
 	}
 	m := versionNumber.FindSubmatch(r.Stdout.Head)

@@ -21,7 +21,8 @@ type answer struct {
 
 // shown is a stream as a model may see it: its text, or what it is instead.
 type shown struct {
-	*text.Stream
+	stream    *text.Stream // empty if there is a notice
+	notice    string       // "" for text
 	raw       run.Output
 	mediaType string // "" for text
 }
@@ -29,7 +30,7 @@ type shown struct {
 func newAnswer(d *Def, res *run.Result) *answer {
 	a := &answer{def: d, run: res, stdout: show(res.Stdout), stderr: show(res.Stderr)}
 	a.result = Result{
-		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, Cancelled: res.Cancelled,
+		ExitCode: res.ExitCode, Signal: res.Signal, TimedOut: res.TimedOut, Cancelled: res.Cancelled, GivenUp: res.GivenUp,
 		DurationMS:  res.Duration.Milliseconds(),
 		StdoutBytes: res.Stdout.Size(), StderrBytes: res.Stderr.Size(), MediaType: a.stdout.mediaType,
 	}
@@ -41,12 +42,22 @@ func newAnswer(d *Def, res *run.Result) *answer {
 func show(out run.Output) shown {
 	s := shown{raw: out, mediaType: text.BinaryType(out.Head)}
 	if s.mediaType == "" {
-		s.Stream = text.NewStream(out.Head, out.Tail, out.Missing)
+		s.stream = text.NewStream(out.Head, out.Tail, out.Missing)
 		return s
 	}
-	notice := fmt.Sprintf("(%d bytes of %s, which is not shown; write it to a file, or convert it to text)", out.Size(), s.mediaType)
-	s.Stream = text.NewStream([]byte(notice), nil, 0)
+	s.notice = fmt.Sprintf("(%d bytes of %s, which is not shown; write it to a file, or convert it to text)", out.Size(), s.mediaType)
+	s.stream = text.NewStream(nil, nil, 0)
 	return s
+}
+
+func (s *shown) blank() bool { return s.notice == "" && s.stream.Blank() }
+
+// cut returns at most limit bytes of the stream, notices aside.
+func (s *shown) cut(limit int) string {
+	if s.notice != "" {
+		return s.notice
+	}
+	return s.stream.Cut(limit)
 }
 
 // image returns the bytes of an image that a model can be handed, else nil.
@@ -92,10 +103,10 @@ func (a *answer) success() fantasy.ToolResponse {
 	}
 	limit := a.def.maxOutput()
 	switch {
-	case !a.stdout.Blank():
-		return fantasy.NewTextResponse(a.stdout.Cut(limit))
-	case !a.stderr.Blank():
-		return fantasy.NewTextResponse("stderr:\n" + a.stderr.Cut(limit))
+	case !a.stdout.blank():
+		return fantasy.NewTextResponse(a.stdout.cut(limit))
+	case !a.stderr.blank():
+		return fantasy.NewTextResponse("stderr:\n" + a.stderr.cut(limit))
 	}
 	return fantasy.NewTextResponse("(exit 0, no output)")
 }
@@ -104,24 +115,24 @@ func (a *answer) success() fantasy.ToolResponse {
 func (a *answer) failure() fantasy.ToolResponse {
 	var b strings.Builder
 	b.WriteString(a.reason())
-	if a.stdout.Blank() && a.stderr.Blank() {
+	if a.stdout.blank() && a.stderr.blank() {
 		b.WriteString(", no output")
 		return fantasy.NewTextErrorResponse(b.String())
 	}
-	forStdout, forStderr := text.Share(a.def.maxOutput(), a.stdout.Stream, a.stderr.Stream)
-	section(&b, "stdout", a.stdout, forStdout)
-	section(&b, "stderr", a.stderr, forStderr)
+	forStdout, forStderr := text.Share(a.def.maxOutput(), a.stdout.stream, a.stderr.stream)
+	section(&b, "stdout", &a.stdout, forStdout)
+	section(&b, "stderr", &a.stderr, forStderr)
 	return fantasy.NewTextErrorResponse(b.String())
 }
 
-func section(b *strings.Builder, name string, s shown, limit int) {
-	if s.Blank() {
+func section(b *strings.Builder, name string, s *shown, limit int) {
+	if s.blank() {
 		return
 	}
 	if !strings.HasSuffix(b.String(), "\n") {
 		b.WriteByte('\n')
 	}
-	fmt.Fprintf(b, "\n%s:\n%s", name, s.Cut(limit))
+	fmt.Fprintf(b, "\n%s:\n%s", name, s.cut(limit))
 }
 
 // reason says how a call failed. The two ways in which it was ended from outside
@@ -131,6 +142,8 @@ func (a *answer) reason() string {
 	switch {
 	case a.run.GivenUp && a.run.TimedOut:
 		return fmt.Sprintf("timed out after %v; the program cannot be killed and may still run", a.def.timeout())
+	case a.run.GivenUp:
+		return fmt.Sprintf("cancelled after %v; the program cannot be killed and may still run", after)
 	case a.run.TimedOut:
 		return fmt.Sprintf("timed out after %v and was stopped", a.def.timeout())
 	case a.run.Cancelled:

@@ -37,6 +37,8 @@ type Result struct {
 	TimedOut bool `json:"timed_out,omitempty"`
 	// Cancelled says that the caller's context ended the call.
 	Cancelled bool `json:"cancelled,omitempty"`
+	// GivenUp says that the program could not be killed and may still run.
+	GivenUp bool `json:"given_up,omitempty"`
 	// DurationMS is how long the call took, in milliseconds.
 	DurationMS int64 `json:"duration_ms"`
 	// StdoutBytes and StderrBytes are how many bytes the program wrote.
@@ -73,7 +75,7 @@ func (b *binary) run(ctx context.Context, in Input, _ fantasy.ToolCall) (fantasy
 		if ctx.Err() != nil {
 			return fantasy.NewTextErrorResponse("cancelled before the program was started"), ctx.Err()
 		}
-		return fantasy.NewTextErrorResponse(text.Cut(err.Error(), b.def.maxOutput())), nil
+		return fantasy.NewTextErrorResponse(text.Cut(err.Error(), DefaultMaxOutput)), nil
 	}
 	a := newAnswer(&b.def, res)
 	b.log(a, res, args)

@@ -217,6 +217,27 @@ func TestOnFailureTheStreamsShareTheLimit(t *testing.T) {
 	}
 }
 
+func TestASmallLimitCutsOutputAndNothingElse(t *testing.T) {
+	tool := load(t, Def{Binary: "/bin/sh", MaxOutput: 4})
+	const zeros = "(1000 bytes of application/octet-stream, which is not shown; write it to a file, or convert it to text)"
+	for _, tc := range []struct {
+		name string
+		in   Input
+		want string
+	}{
+		{"text", script("printf 123456"), "12\n[… 2 bytes omitted …]\n56"},
+		{"what is announced", script("head -c 1000 /dev/zero"), zeros},
+		{"what is announced beside text", script("head -c 1000 /dev/zero; printf 123456 >&2; exit 3"), "exit code 3\n\nstdout:\n" + zeros + "\n\nstderr:\n12\n[… 2 bytes omitted …]\n56"},
+		{"why nothing was run", Input{Args: []string{strings.Repeat("a", 131072)}}, "one argument is 131072 bytes long, over the system's limit of 131071; pass long text in stdin instead"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, call(t, tool, tc.in).Content); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // shownBytes counts the bytes of a section without the notice of a cut.
 func shownBytes(section string) int {
 	head, rest, cut := strings.Cut(section, "\n[… ")

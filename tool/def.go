@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/fantasytools/fantasytools/internal/text"
 )
 
 // Bounds of a tool made from a [Def].
@@ -93,7 +95,9 @@ func (d *Def) check() []error {
 		add("the name is that of a tool of this library; choose another")
 	}
 	switch n := utf8.RuneCountInString(d.Description); {
-	case strings.TrimSpace(d.Description) == "":
+	case strings.ContainsRune(d.Description, 0):
+		add("the description holds a NUL character")
+	case strings.TrimSpace(text.Clean(d.Description)) == "":
 		add("the description is empty; tell the model what the tool does")
 	case n > MaxDescription:
 		add("the description has %d characters, and providers take %d; move the details to a Doc", n, MaxDescription)

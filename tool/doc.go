@@ -60,7 +60,8 @@
 // CREDENTIALS, in any case. OPENAI_API_KEY, OTTERS_AGENT_TOKEN and
 // AWS_ACCESS_KEY_ID go; MONKEY stays. A Def passes one on by naming it in Env, or
 // sets a variable of its own there. The directory usr/bin below workDir stands in
-// front of PATH, and PWD is workDir.
+// front of PATH, unless the name of workDir holds the separator of PATH, and PWD is
+// workDir.
 //
 // # Trust
 //
@@ -76,7 +77,8 @@
 //     do files: a name such as PGPASS or a file such as ~/.netrc is not caught.
 //   - Output cannot exhaust memory or the model's context, and cannot be blank,
 //     invalid or carry terminal sequences.
-//   - Nothing in the child's process group outlives the call.
+//   - Nothing in the child's process group that this user may kill outlives the
+//     call.
 //
 // What it does not protect:
 //
@@ -84,6 +86,9 @@
 //     whatever the user can.
 //   - A program that makes itself a daemon (a session or group of its own) lives
 //     on; it only cannot delay the answer.
+//   - A program that runs as another user, such as sudo or su, cannot be killed.
+//     It is given up some seconds after it should have ended, which the answer
+//     and [Result] say, and is watched by a goroutine until it ends.
 //   - There is no limit on the child's own memory, CPU time, disk or network.
 //   - Output is the words of a program, or of whoever wrote the files it read. A
 //     model may take them for instructions.
@@ -98,6 +103,6 @@
 // [New] and [NewParallel] make a tool of a Go function whose input is a struct.
 // The model sees every field's full description, and the function runs only with
 // input that the schema allows. Use them instead of fantasy.NewAgentTool, which
-// shows no jsonschema tags, takes a map for a property named "*", refuses an
-// empty input and drops unknown keys.
+// shows no jsonschema tags, takes a map for a property named "*", and drops
+// unknown keys.
 package tool

@@ -75,12 +75,22 @@ func environment(entries []string, workDir string) []string {
 		}
 		env = append(env, entry)
 	}
-	bin := filepath.Join(workDir, "usr", "bin")
-	if path != "" {
-		bin += string(filepath.ListSeparator) + path
-	}
-	env = append(env, "PWD="+workDir, "PATH="+bin)
+	env = append(env, "PWD="+workDir, "PATH="+withUsrBin(path, workDir))
 	return append(env, set...) // of two entries for one name the last counts
+}
+
+// withUsrBin puts usr/bin below workDir in front of a PATH. A workDir that holds
+// the separator cannot stand in one: it would be two entries, the second of them
+// relative.
+func withUsrBin(path, workDir string) string {
+	bin := filepath.Join(workDir, "usr", "bin")
+	switch {
+	case strings.ContainsRune(bin, filepath.ListSeparator):
+		return path
+	case path == "":
+		return bin
+	}
+	return bin + string(filepath.ListSeparator) + path
 }
 
 // envKey returns what tells variables apart: the name, on Windows without case.

@@ -81,6 +81,16 @@ func TestPathOfADefKeepsUsrBinInFront(t *testing.T) {
 	}
 }
 
+func TestAWorkDirWithTheSeparatorOfPathIsNotPutThere(t *testing.T) {
+	work := filepath.Join(t.TempDir(), "a:b")
+	if err := os.Mkdir(work, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := environmentOf(t, Def{Env: []string{"PATH=/opt/bin"}}, work)["PATH"]; got != "/opt/bin" {
+		t.Errorf("PATH=%q", got)
+	}
+}
+
 func TestAValueIsReadAtEachCall(t *testing.T) {
 	tool := load(t, Def{Binary: "/bin/sh", Env: []string{"ROTATING_TOKEN"}})
 	for _, value := range []string{"first", "second"} {

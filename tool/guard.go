@@ -29,8 +29,9 @@ var ErrStopTurn = errors.New("the turn ends here")
 // guard: give an agent only what Guard returned. Guards may be nested; the
 // outermost is asked first.
 //
-// check is called concurrently. Everything but Run is the tools' own. Guard
-// panics if check or a tool is nil, for a guard that lets everything pass would
+// check is called concurrently. Everything but Run is the tools' own, save that a
+// tool without parameters or required ones never has nil for them, which providers
+// refuse as null. Guard panics if check or a tool is nil, for a guard that lets everything pass would
 // go unnoticed.
 func Guard(tools []fantasy.AgentTool, check func(ctx context.Context, info fantasy.ToolInfo, call fantasy.ToolCall) error) []fantasy.AgentTool {
 	if check == nil {
@@ -50,6 +51,17 @@ func Guard(tools []fantasy.AgentTool, check func(ctx context.Context, info fanta
 type guarded struct {
 	fantasy.AgentTool
 	check func(ctx context.Context, info fantasy.ToolInfo, call fantasy.ToolCall) error
+}
+
+func (g *guarded) Info() fantasy.ToolInfo {
+	info := g.AgentTool.Info()
+	if info.Parameters == nil {
+		info.Parameters = map[string]any{}
+	}
+	if info.Required == nil {
+		info.Required = []string{}
+	}
+	return info
 }
 
 func (g *guarded) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolResponse, error) {

@@ -106,6 +106,30 @@ func TestAGuardedToolIsTheSameToolBesides(t *testing.T) {
 	}
 }
 
+// handWritten is a tool whose Info leaves out what it does not have.
+type handWritten struct{ fantasy.AgentTool }
+
+func (handWritten) Info() fantasy.ToolInfo {
+	return fantasy.ToolInfo{Name: "hand", Description: "Hand-written."}
+}
+
+func TestTheSchemaOfAGuardedHandWrittenToolHoldsNoNull(t *testing.T) {
+	allow := func(context.Context, fantasy.ToolInfo, fantasy.ToolCall) error { return nil }
+	var calls int
+	tools := tool.Guard([]fantasy.AgentTool{handWritten{countingTool(&calls)}}, allow)
+	m := &scripted.Model{Turns: []scripted.Turn{{Text: "Done."}}}
+	if _, err := fantasy.NewAgent(m, fantasy.WithTools(tools...)).Generate(context.Background(), fantasy.AgentCall{Prompt: "Go."}); err != nil {
+		t.Fatal(err)
+	}
+	schema, err := json.Marshal(m.Requests()[0].Tools[0].(fantasy.FunctionTool).InputSchema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"properties":{},"required":[],"type":"object"}`; string(schema) != want {
+		t.Errorf("the schema is %s, want %s", schema, want)
+	}
+}
+
 func TestTheOutermostGuardIsAskedFirst(t *testing.T) {
 	var asked []string
 	check := func(name string, err error) func(context.Context, fantasy.ToolInfo, fantasy.ToolCall) error {

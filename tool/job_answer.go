@@ -55,7 +55,7 @@ func describe(job *jobsclient.Job, note string) fantasy.ToolResponse {
 	if !job.Started.IsZero() {
 		shown.Elapsed = elapsed.Round(time.Second).String()
 	}
-	if job.Status.Terminal() {
+	if job.Ended() {
 		shown.Stdout, shown.Stderr = bounded(job.Stdout, job.Stderr)
 	} else {
 		shown.Stdout, shown.Stderr = tail(job.Stdout), tail(job.Stderr)

@@ -57,7 +57,7 @@ func (j *jobTools) notRunning(ctx context.Context, id string) (fantasy.ToolRespo
 		return describe(job, "not cancelled: the job is still queued, and the daemon cancels only running jobs; try again once it runs"), nil
 	case job.Status == jobsclient.Cancelled:
 		return describe(job, "the job was cancelled already"), nil
-	case job.Status.Terminal():
+	case job.Ended():
 		return describe(job, "nothing to cancel: the job has ended already"), nil
 	}
 	return describe(job, "the job is being cancelled already"), nil

@@ -24,7 +24,7 @@ func statusNote(job *jobsclient.Job) string {
 	case jobsclient.Orphaned:
 		return "the jobs daemon was restarted while the job ran: how it ended is not known, and its process may still run"
 	}
-	if !job.Status.Terminal() {
+	if !job.Ended() {
 		return "still running; call job_wait to wait for the end instead of asking again"
 	}
 	return ""

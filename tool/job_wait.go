@@ -36,7 +36,7 @@ func (j *jobTools) await(ctx context.Context, id, name string) (fantasy.ToolResp
 	case err == nil:
 		return describe(job, endNote(job)), nil
 	case ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded):
-		return typed.Failure(ctx, keepID(err, id))
+		return typed.Failure(ctx, err)
 	case job == nil:
 		return fantasy.NewTextErrorResponse(fmt.Sprintf(
 			"The state of job %s could not be read within %v: the jobs daemon did not answer in time. The job is not touched; call %s again.",
@@ -71,10 +71,4 @@ func endNote(job *jobsclient.Job) string {
 		return statusNote(job)
 	}
 	return ""
-}
-
-// keepID adds the job's id to an error, if it is not told already: the id is how
-// the model finds the job again.
-func keepID(err error, id string) error {
-	return fmt.Errorf("%w (job_id %s)", err, id)
 }

@@ -44,8 +44,8 @@ var (
 
 // BuildJobTools returns job_submit, job_status and job_wait for the daemon that
 // the environment names in OTTERSD_URL and OTTERS_AGENT_TOKEN, on one client
-// that connects at the first call and lives as long as the process. Without
-// both variables there are no tools; if one of them is set, zap's global logger
+// that connects at the first call and lives as long as the process. A token
+// that changes in the environment is followed. Without both variables there are no tools; if one of them is set, zap's global logger
 // gets a warning that names the other.
 func BuildJobTools() []fantasy.AgentTool {
 	j := jobToolsFromEnv()
@@ -62,7 +62,20 @@ func jobToolsFromEnv() *jobTools {
 		return nil
 	}
 	cfg.Logger = zap.L()
+	cfg.TokenSource = tokenFromEnv(cfg.Token)
 	return newJobTools(jobsclient.New(cfg))
+}
+
+// tokenFromEnv follows the environment's token, and keeps to the first one when
+// the runtime has taken it out of the environment, as it may to hide it from
+// the processes it starts.
+func tokenFromEnv(first string) func(context.Context) (string, error) {
+	return func(context.Context) (string, error) {
+		if now := strings.TrimSpace(os.Getenv(jobsclient.EnvAgentToken)); now != "" {
+			return now, nil
+		}
+		return first, nil
+	}
 }
 
 func warnOfHalfAnEnvironment(cfg jobsclient.Config) {

@@ -186,6 +186,43 @@ func TestBuildingTheToolsStartsNothingAndTheFirstCallConnectsOnce(t *testing.T) 
 	d.Close()
 }
 
+func TestATokenThatChangesInTheEnvironmentIsFollowed(t *testing.T) {
+	d := jobstest.New(t, jobstest.Options{Bins: bins})
+	d.Setenv(t)
+	j := jobToolsFromEnv()
+	t.Cleanup(func() { _ = j.client.Close() })
+	s := &set{t: t, d: d, jobs: j, tools: j.basic()}
+	ctx := context.Background()
+	job := s.ok(ctx, "job_submit", `{"bin":"echo"}`)["job_id"].(string)
+	t.Setenv(jobsclient.EnvAgentToken, d.Agent().Rotate())
+	s.ok(ctx, "job_status", id(job))
+	d.Agent().Rotate()
+	if text := s.refused(ctx, "job_status", id(job)); !strings.Contains(text, "refused") || !strings.Contains(text, jobsclient.EnvAgentToken) {
+		t.Error(text)
+	}
+}
+
+func TestATokenThatWasTakenOutOfTheEnvironmentIsKept(t *testing.T) {
+	d := jobstest.New(t, jobstest.Options{Bins: bins})
+	d.Setenv(t)
+	j := jobToolsFromEnv()
+	t.Cleanup(func() { _ = j.client.Close() })
+	t.Setenv(jobsclient.EnvAgentToken, "")
+	s := &set{t: t, d: d, jobs: j, tools: j.basic()}
+	s.ok(context.Background(), "job_submit", `{"bin":"echo"}`)
+}
+
+func TestAnIDOfAnyLengthAndContentIsShownShort(t *testing.T) {
+	s := newSet(t, jobstest.Options{}, nil)
+	for _, input := range []string{`{"job_id":"a\u0000b\nc"}`, id(strings.Repeat("x", 1<<20)), `{"job_id":"\u202eü"}`} {
+		for _, name := range []string{"job_status", "job_wait", "job_cancel"} {
+			if text := s.refused(context.Background(), name, input); len(text) > 500 || strings.ContainsAny(text, "\n\u202e") {
+				t.Errorf("%s: %d bytes: %.100q", name, len(text), text)
+			}
+		}
+	}
+}
+
 func openDescriptors(t *testing.T) int {
 	t.Helper()
 	if runtime.GOOS != "linux" {

@@ -55,6 +55,9 @@ func TestEveryProblemOfEveryDefIsReported(t *testing.T) {
 		{Name: "", Description: "No name.", Binary: "/bin/sh"},
 		{Name: " ", Description: "A blank name.", Binary: "/bin/true"},
 		{Name: "mute", Description: " \n", Binary: "/bin/sh"},
+		{Name: "bare", Description: "\x1b[0m\x07", Binary: "/bin/sh"},
+		{Name: "zero", Description: "a\x00b", Binary: "/bin/sh"},
+		{Name: "[", Description: "A bracket.", Binary: "/bin/sh"},
 		{Name: "long", Description: strings.Repeat("é", 1025), Binary: "/bin/sh"},
 		{Name: "Good", Description: "The name again, in another case.", Binary: "/bin/sh"},
 		{Name: "JOB_submit", Description: "A name of this library.", Binary: "/bin/sh"},
@@ -82,8 +85,11 @@ func TestEveryProblemOfEveryDefIsReported(t *testing.T) {
 		`tool number 13 (binary "/bin/sh"): the name is empty`,
 		`tool number 14 (binary "/bin/true"): the name is empty`,
 		`tool "mute": the description is empty`,
+		`tool "bare": the description is empty`,
+		`tool "zero": the description holds a NUL character`,
+		`tool "[": the name may hold only`,
 		`tool "long": the description has 1025 characters, and providers take 1024`,
-		`tool "good" (number 1) and tool "Good" (number 17) have the same name`,
+		`tool "good" (number 1) and tool "Good" (number 20) have the same name`,
 		`tool "JOB_submit": the name is that of a tool of this library`,
 		`tool "pilot_send": the name is that of a tool of this library`,
 		`tool "nul": Args[1] holds a NUL character`,
@@ -98,8 +104,8 @@ func TestEveryProblemOfEveryDefIsReported(t *testing.T) {
 			t.Errorf("the error lacks %q", want)
 		}
 	}
-	if n := strings.Count(err.Error(), "\n") + 1; n != 25 {
-		t.Errorf("%d problems reported, want 25:\n%v", n, err)
+	if n := strings.Count(err.Error(), "\n") + 1; n != 28 {
+		t.Errorf("%d problems reported, want 28:\n%v", n, err)
 	}
 }
 

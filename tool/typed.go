@@ -48,8 +48,11 @@ type Panic = typed.Panic
 // example. Names are compared with regard to case. Numbers in free-form values
 // keep all their digits, as [encoding/json.Number].
 //
-// Give the agent [RepairToolCall]. Without it the agent of fantasy completes
-// broken JSON before a tool sees it, also where an input was cut off.
+// An agent checks a call before the tool does: fantasy itself answers, in words
+// of its own, an input that is no JSON object, and one that lacks the key of a
+// required parameter. Give the agent [RepairToolCall] too: without it fantasy
+// completes broken JSON, also where an input was cut off, and refuses the empty
+// input.
 //
 // A parameter that was not sent has its default or the zero value; a pointer
 // tells a zero that was sent from one that was not.

@@ -3,6 +3,8 @@ package run
 import (
 	"bytes"
 	"math/rand/v2"
+	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -27,7 +29,7 @@ func TestCaptureKeepsHeadAndTail(t *testing.T) {
 		{"no head", 0, 2, []string{"abcde"}, Output{Tail: []byte("de"), Missing: 3}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			c := capture{head: tc.head, tail: tc.tail}
+			c := newCapture(tc.head, tc.tail, nil)
 			for _, w := range tc.writes {
 				if _, err := c.Write([]byte(w)); err != nil {
 					t.Fatal(err)
@@ -48,7 +50,7 @@ func TestCaptureAgreesWithTheWholeStream(t *testing.T) {
 		for i := range whole {
 			whole[i] = byte('a' + rng.IntN(26))
 		}
-		c := capture{head: rng.IntN(40), tail: rng.IntN(40)}
+		c := newCapture(rng.IntN(40), rng.IntN(40), nil)
 		head, tail := c.head, c.tail
 		for rest := whole; len(rest) > 0; {
 			n := 1 + rng.IntN(len(rest))
@@ -68,15 +70,48 @@ func TestCaptureAgreesWithTheWholeStream(t *testing.T) {
 	}
 }
 
+// A reader that does not run before it is stopped is what a busy machine makes
+// of one. The other end of the pipe stays open.
+func TestAStoppedCaptureKeepsWhatIsInThePipe(t *testing.T) {
+	for _, order := range []string{"before it reads", "while it waits"} {
+		t.Run(order, func(t *testing.T) {
+			r, w, err := os.Pipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _, _ = r.Close(), w.Close() }()
+			c := newCapture(1<<20, 0, nil)
+			text := strings.Repeat("x", 60_000)
+			if _, err := w.WriteString(text); err != nil {
+				t.Fatal(err)
+			}
+			if order == "before it reads" {
+				c.stop()
+			}
+			go c.ReadFrom(r) //nolint:errcheck // what it kept is checked
+			if order == "while it waits" {
+				for len(c.output().Head) < len(text) {
+					runtime.Gosched()
+				}
+				c.stop()
+			}
+			<-c.drained
+			if got := c.output(); string(got.Head) != text {
+				t.Errorf("%d bytes of %d are kept", got.Size(), len(text))
+			}
+		})
+	}
+}
+
 func TestCaptureExtendsTheHeadOnce(t *testing.T) {
 	asked := 0
-	c := capture{head: 4, tail: 2, extend: func(head []byte) int {
+	c := newCapture(4, 2, func(head []byte) int {
 		asked++
 		if string(head) != "0123" {
 			t.Errorf("asked with %q", head)
 		}
 		return 8
-	}}
+	})
 	if _, err := c.ReadFrom(iotest.OneByteReader(strings.NewReader("0123456789abcdef"))); err != nil {
 		t.Fatal(err)
 	}

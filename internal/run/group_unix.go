@@ -54,3 +54,12 @@ func signalName(s syscall.Signal) string {
 	}
 	return s.String()
 }
+
+// readNow reads what is there without waiting.
+func readNow(conn syscall.RawConn, buf []byte) (n int) {
+	_ = conn.Read(func(fd uintptr) bool {
+		n, _ = syscall.Read(int(fd), buf)
+		return true
+	})
+	return n
+}

@@ -85,8 +85,9 @@ type Result struct {
 
 // Run starts the child, waits for it and reaps its process group. It returns an
 // error only if no child ran: a *StartError, or the context's error if that had
-// ended. A child that ended by itself is reported as such even if its time was
-// up or the context ended in the same moment.
+// ended. A child that was seen to end by itself is reported as such even if its
+// time was up or the context had ended by then; one that ends in the very moment
+// in which it is asked to counts as stopped, whatever its exit code.
 func Run(ctx context.Context, c Command) (*Result, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -134,8 +135,8 @@ func start(ctx context.Context, c Command) (*process, error) {
 
 func spawn(c Command) (*process, error) {
 	p := &process{
-		stdout: &capture{head: c.Head, tail: c.Tail, extend: c.Extend},
-		stderr: &capture{head: c.Head, tail: c.Tail},
+		stdout: newCapture(c.Head, c.Tail, c.Extend),
+		stderr: newCapture(c.Head, c.Tail, nil),
 		ended:  make(chan struct{}),
 	}
 	p.cmd = &exec.Cmd{
@@ -174,11 +175,9 @@ func (p *process) await(ctx context.Context, c Command, res *Result) {
 	select {
 	case <-p.ended:
 	case <-timeout:
-		res.TimedOut = true
-		res.GivenUp = !p.stop(c.Grace)
+		res.TimedOut, res.GivenUp = p.stop(c.Grace)
 	case <-ctx.Done():
-		res.Cancelled = true
-		res.GivenUp = !p.stop(c.Grace)
+		res.Cancelled, res.GivenUp = p.stop(c.Grace)
 	}
 	if res.GivenUp {
 		go func() { // ends with the child
@@ -187,20 +186,49 @@ func (p *process) await(ctx context.Context, c Command, res *Result) {
 		}()
 		return
 	}
+	p.awaitOutput()
 	_ = p.cmd.Wait() // its error repeats the state, or is about a pipe
 	res.ExitCode, res.Signal = exitStatus(cmp.Or(p.cmd.ProcessState, p.state))
 }
 
-// stop ends the group and reports whether the child has ended.
-func (p *process) stop(grace time.Duration) bool {
+// awaitOutput waits until the output of the ended child is read. When pipeDelay
+// is over, what the pipes hold is the rest of it, whoever keeps them open. It is
+// read before os/exec's Wait, which would close them unread.
+func (p *process) awaitOutput() {
+	timer := time.NewTimer(pipeDelay)
+	defer timer.Stop()
+	for _, c := range []*capture{p.stdout, p.stderr} {
+		select {
+		case <-c.drained:
+			continue
+		case <-timer.C:
+		}
+		if p.stdout.stop() && p.stderr.stop() {
+			<-p.stdout.drained
+			<-p.stderr.drained
+		}
+		break
+	}
+	p.cmd.WaitDelay = time.Millisecond // for what is left, a standard input that nobody reads
+}
+
+// stop ends the group. It stops nothing if the child has ended by itself, which
+// a select that finds both cases ready may not have seen. A child that cannot be
+// killed is given up.
+func (p *process) stop(grace time.Duration) (stopped, givenUp bool) {
+	select {
+	case <-p.ended:
+		return false, false
+	default:
+	}
 	if grace == 0 {
 		grace = DefaultGrace
 	}
 	if grace > 0 && p.group.terminate() && p.endedWithin(grace) {
-		return true
+		return true, false
 	}
 	p.group.kill()
-	return p.endedWithin(killDelay)
+	return true, !p.endedWithin(killDelay)
 }
 
 func (p *process) endedWithin(d time.Duration) bool {

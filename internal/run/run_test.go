@@ -176,6 +176,27 @@ func TestAnEndedContextStartsNothing(t *testing.T) {
 	}
 }
 
+// Both cases are ready, and a select would take either; 50 times one is not
+// chance.
+func TestAChildThatHasEndedByItselfWasNotStopped(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 50 {
+		c := sh("exit 3")
+		c.Timeout = time.Nanosecond
+		p, err := spawn(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-p.ended
+		res := &Result{}
+		p.await(ctx, c, res)
+		if res.Cancelled || res.TimedOut || res.ExitCode != 3 {
+			t.Fatalf("got %+v, want exit code 3 and no more", res)
+		}
+	}
+}
+
 // What no signal reaches, such as a program of another user, must not hold the
 // call. Here the signals go to a process that is not there.
 func TestAChildThatCannotBeKilledIsGivenUp(t *testing.T) {
@@ -227,6 +248,33 @@ func TestStdin(t *testing.T) {
 	}
 }
 
+// The test's own standard input is the null device more often than not, so a
+// child that inherited it would not show.
+func TestTheHostsStdinIsNotRead(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func(old *os.File) {
+		os.Stdin = old
+		_, _ = r.Close(), w.Close()
+	}(os.Stdin)
+	os.Stdin = r
+	if _, err := w.WriteString("the host's"); err != nil {
+		t.Fatal(err)
+	}
+	c := sh("cat -")
+	c.Timeout = soon
+	if res := mustRun(t, t.Context(), c); res.TimedOut || res.Stdout.Size() != 0 {
+		t.Errorf("got %+v", res)
+	}
+	_ = w.Close() // so that the read ends even if the child has taken all
+	rest := make([]byte, 20)
+	if n, err := r.Read(rest); err != nil || string(rest[:n]) != "the host's" {
+		t.Errorf("the host reads %q, %v", rest[:n], err)
+	}
+}
+
 func TestTheChildHasNoTerminal(t *testing.T) {
 	if res := mustRun(t, t.Context(), sh("exec 2>/dev/null; : </dev/tty")); res.ExitCode == 0 {
 		t.Error("the child could open a terminal")
@@ -254,9 +302,12 @@ func TestStartErrorsNameWhatIsAtFault(t *testing.T) {
 		{"a directory as program", Command{Path: dir, Dir: dir}, dir + " is a directory, not a program"},
 		{"a file without permission", Command{Path: write("plain", "#!/bin/sh\n", 0o644), Dir: dir}, "may not be executed by this user (file mode -rw-r--r--)"},
 		{"a script with a missing interpreter", Command{Path: write("script", "#!/no/such -x\n", 0o755), Dir: dir}, "its interpreter /no/such"},
+		{"a script whose interpreter is not executable", Command{Path: write("script2", "#!"+write("interpreter", "", 0o644)+"\n", 0o755), Dir: dir}, "its interpreter " + dir + "/interpreter (named in its first line) cannot be executed"},
+		{"a script whose interpreter is a directory", Command{Path: write("script3", "#!"+dir+"\n", 0o755), Dir: dir}, "its interpreter " + dir + " (named"},
 		{"a script with Windows line ends", Command{Path: write("dos", "#!/bin/sh\r\n", 0o755), Dir: dir}, "Windows line ends"},
 		{"a file that is no program", Command{Path: write("text", "hello", 0o755), Dir: dir}, "not in a format that this system runs"},
 		{"a too long argument", Command{Path: "/bin/echo", Args: []string{"a", strings.Repeat("a", 131072)}, Dir: dir}, "one argument is 131072 bytes long, over the system's limit of 131071; pass long text in stdin"},
+		{"a too long variable", Command{Path: "/bin/echo", Args: []string{"a"}, Env: []string{"A=" + strings.Repeat("a", 131072)}, Dir: dir}, "a variable of the tool's environment is 131074 bytes long, over the system's limit of 131071"},
 		{"too many arguments", Command{Path: "/bin/echo", Args: strings.Split(strings.Repeat("0123456789 ", 1<<20), " "), Dir: dir}, "bytes long together, over the system's limit"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -64,9 +65,11 @@ func programProblem(c Command, err error) string {
 	case info.IsDir():
 		return fmt.Sprintf("%s is a directory, not a program", c.Path)
 	case errors.Is(err, syscall.E2BIG):
-		return tooLong(c.Args)
+		return tooLong(c)
 	case errors.Is(err, fs.ErrNotExist):
 		return missingInterpreter(c.Path)
+	case unusableInterpreter(c.Path) != "":
+		return fmt.Sprintf("the script %s cannot run: its interpreter %s (named in its first line) cannot be executed", c.Path, unusableInterpreter(c.Path))
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Sprintf("the program %s may not be executed by this user (file mode %s), or lies on a file system mounted without that permission", c.Path, info.Mode().Perm())
 	case errors.Is(err, syscall.ENOEXEC):
@@ -83,20 +86,28 @@ func programProblem(c Command, err error) string {
 // 4 KiB, the terminating NUL included (MAX_ARG_STRLEN).
 const maxArgument = 131072
 
-func tooLong(args []string) string {
-	longest, total := 0, 0
-	for i, arg := range args {
-		total += len(arg)
-		if len(arg) > len(args[longest]) {
-			longest = i
-		}
+// tooLong finds what is too long: an argument, a variable, or all together.
+func tooLong(c Command) string {
+	arg, args := sizes(c.Args)
+	if arg >= maxArgument {
+		return fmt.Sprintf("one argument is %d bytes long, over the system's limit of %d; pass long text in stdin instead", arg, maxArgument-1)
 	}
-	if len(args) > 0 && len(args[longest]) >= maxArgument {
-		return fmt.Sprintf("one argument is %d bytes long, over the system's limit of %d; pass long text in stdin instead",
-			len(args[longest]), maxArgument-1)
+	variable, variables := sizes(c.Env)
+	if variable >= maxArgument {
+		return fmt.Sprintf("a variable of the tool's environment is %d bytes long, over the system's limit of %d; no other arguments help, so tell the user",
+			variable, maxArgument-1)
 	}
-	return fmt.Sprintf("the %d arguments are %d bytes long together, over the system's limit; pass fewer, or pass long text in stdin instead",
-		len(args), total)
+	return fmt.Sprintf("the %d arguments are %d bytes long together, over the system's limit beside an environment of %d bytes; pass fewer, or pass long text in stdin instead",
+		len(c.Args), args, variables)
+}
+
+// sizes returns the size in bytes of the longest string and of all.
+func sizes(list []string) (longest, total int) {
+	for _, s := range list {
+		longest = max(longest, len(s))
+		total += len(s)
+	}
+	return longest, total
 }
 
 // missingInterpreter explains ENOENT for a program that exists.
@@ -105,6 +116,22 @@ func missingInterpreter(path string) string {
 		return fmt.Sprintf("the script %s cannot run: its interpreter %s (named in its first line) does not exist", path, name)
 	}
 	return fmt.Sprintf("the program %s cannot run: the loader or interpreter that it needs does not exist on this machine", path)
+}
+
+// unusableInterpreter returns the interpreter of a script that may itself be
+// executed, if that may not; else "".
+func unusableInterpreter(path string) string {
+	name := interpreter(path)
+	if name == "" {
+		return ""
+	}
+	if _, err := exec.LookPath(path); err != nil {
+		return ""
+	}
+	if _, err := exec.LookPath(name); err == nil {
+		return ""
+	}
+	return name
 }
 
 // interpreter returns the program that the first line of a script names.

@@ -1,9 +1,12 @@
 package text
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Stream is what was kept of a child's output stream, cleaned.
@@ -27,7 +30,7 @@ func NewStream(head, tail []byte, missing int64) *Stream {
 	} else {
 		// A character that the gap cut in two is missing, not invalid.
 		whole := head[:len(head)-partialRune(head)]
-		rest := skipPartial(tail)
+		rest := skipPartial(skipLead(tail))
 		s.missing += int64(len(head) - len(whole) + len(tail) - len(rest))
 		head, tail = whole, rest
 	}
@@ -113,6 +116,24 @@ func partialRune(b []byte) int {
 		break
 	}
 	return 0
+}
+
+// lead is how many bytes of a tail are given up to find out whether it begins
+// inside a terminal sequence: the ESC of one that the gap cut in two is missing.
+const lead = 256
+
+// skipLead returns a tail without its lead and without the sequence that lies
+// across the end of it. A tail so short that its lead would be missed stays
+// whole.
+func skipLead(tail []byte) []byte {
+	if len(tail) < 16*lead {
+		return tail
+	}
+	end := lead
+	if i := bytes.LastIndexByte(tail[:lead], ansi.ESC); i >= 0 {
+		end = max(end, i+sequence(tail[i:]))
+	}
+	return tail[end:]
 }
 
 // skipPartial returns b without the bytes at its start that end a character

@@ -102,6 +102,20 @@ func TestStreamWithAGap(t *testing.T) {
 	}
 }
 
+func TestASequenceThatTheGapCutInTwoIsNotShown(t *testing.T) {
+	const colour, title = "\x1b[38;5;196mx\x1b[0m", "\x1b]0;a title\x07x"
+	for _, unit := range []string{colour, title} {
+		whole := strings.Repeat(unit, 8000/len(unit))
+		for cut := range unit {
+			got := NewStream(nil, []byte(whole[cut:]), 100).Cut(len(whole))
+			_, shown, _ := strings.Cut(got, "…]\n")
+			if strings.Trim(shown, "x") != "" {
+				t.Errorf("cut at byte %d of %q, the tail begins %.20q", cut, unit, shown)
+			}
+		}
+	}
+}
+
 func TestShareGivesTheRestToTheStreamThatNeedsIt(t *testing.T) {
 	stream := func(n int) *Stream { return NewStream(bytes.Repeat([]byte("x"), n), nil, 0) }
 	for _, tc := range []struct{ limit, a, b, wantA, wantB int }{
@@ -176,6 +190,7 @@ func checkCut(t *testing.T, s *Stream, got string, limit int, total int64) {
 		before, after := got[:at[0]], got[at[1]:]
 		n, err := strconv.ParseInt(got[at[2]:at[3]], 10, 64)
 		if err == nil && n >= 0 && n <= total && len(before)+len(after) <= limit &&
+			len(before)+len(after) >= min(limit, s.Len())-2*(utf8.UTFMax-1) &&
 			strings.HasPrefix(first, before) && strings.HasSuffix(last, after) {
 			return
 		}

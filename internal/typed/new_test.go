@@ -154,6 +154,21 @@ func TestNewPanicsWhereAModelCouldNotUseTheTool(t *testing.T) {
 				S string `json:"s" jsonschema:"description=d,minimum=1"`
 			}]("t")
 		}, "field S: minimum 1: a limit is for numbers only"},
+		{"a limit that the type does not hold", func() {
+			newTool[struct {
+				N int8 `json:"n" jsonschema:"description=d,maximum=300"`
+			}]("t")
+		}, "field N: maximum 300: the type int8 does not hold it"},
+		{"a negative limit of an unsigned integer", func() {
+			newTool[struct {
+				N uint `json:"n" jsonschema:"description=d,minimum=-1"`
+			}]("t")
+		}, "field N: minimum -1: the type uint does not hold it"},
+		{"a field's description with NUL", func() {
+			newTool[struct {
+				S string `json:"s" jsonschema:"description=a\x00b"`
+			}]("t")
+		}, "field S: the description is not UTF-8 without NUL"},
 		{"limits the wrong way round", func() {
 			newTool[struct {
 				N int `json:"n" jsonschema:"description=d,minimum=5,maximum=4"`

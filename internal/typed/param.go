@@ -217,8 +217,20 @@ func (p *param) setLimit(dst *float64, limit string) error {
 	if p.kind == integerKind && (n != math.Trunc(n) || math.Abs(n) >= 1<<53) {
 		return errors.New("it is not an integer below 2^53")
 	}
+	if p.kind == integerKind && !p.holds(int64(n)) {
+		return fmt.Errorf("the type %s does not hold it", p.typ)
+	}
 	*dst = n
 	return nil
+}
+
+// holds reports whether the type of an integer holds n.
+func (p *param) holds(n int64) bool {
+	v := reflect.Zero(p.typ)
+	if v.CanUint() {
+		return n >= 0 && !v.OverflowUint(uint64(n))
+	}
+	return !v.OverflowInt(n)
 }
 
 // setFallback decodes the default as if a model had sent it.

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // tag is what the struct tags of a field say about a parameter.
@@ -50,8 +51,12 @@ func parseTag(f reflect.StructField) (tag, error) {
 		}
 		t.description = d
 	}
-	if !t.excluded && strings.TrimSpace(t.description) == "" {
+	switch {
+	case t.excluded:
+	case strings.TrimSpace(t.description) == "":
 		return t, fmt.Errorf(`it has no description; add the tag jsonschema:"description=..."`)
+	case !utf8.ValidString(t.description) || strings.Contains(t.description, "\x00"):
+		return t, fmt.Errorf("the description is not UTF-8 without NUL")
 	}
 	return t, nil
 }

@@ -146,7 +146,19 @@ func (t *tool[In]) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.Tool
 	if r := t.param.decodeInput(call.Input, reflect.ValueOf(&in).Elem()); r != nil {
 		return fantasy.NewTextErrorResponse(r.String()), nil
 	}
-	resp, err := t.runSafely(ctx, in, call)
+	return t.runSafely(ctx, in, call)
+}
+
+// runSafely also asks the error for its text and its kind: a nil pointer that
+// was returned as an error panics then.
+func (t *tool[In]) runSafely(ctx context.Context, in In, call fantasy.ToolCall) (resp fantasy.ToolResponse, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			resp = Panicked("The tool stopped with an internal error; what it did until then may have taken effect. Check before you call it again.", v)
+			err = nil
+		}
+	}()
+	resp, err = t.run(ctx, in, call)
 	if err == nil {
 		return t.fit(resp), nil
 	}
@@ -155,15 +167,6 @@ func (t *tool[In]) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.Tool
 		return t.fit(resp), err
 	}
 	return failure, err
-}
-
-func (t *tool[In]) runSafely(ctx context.Context, in In, call fantasy.ToolCall) (resp fantasy.ToolResponse, err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			resp = Panicked("The tool stopped with an internal error; what it did until then may have taken effect. Check before you call it again.", v)
-		}
-	}()
-	return t.run(ctx, in, call)
 }
 
 // ProviderOptions returns a copy of what SetProviderOptions was given.

@@ -193,6 +193,18 @@ func TestAPanicIsAnErrorAnswerThatHidesTheStackFromTheModel(t *testing.T) {
 	}
 }
 
+// nilError panics where a nil one is asked for its text.
+type nilError struct{ text string }
+
+func (e *nilError) Error() string { return e.text }
+
+func TestANilPointerAsAnErrorIsAnErrorAnswer(t *testing.T) {
+	resp, err := answering(typed.Options{}, fantasy.ToolResponse{}, (*nilError)(nil)).Run(context.Background(), fantasy.ToolCall{})
+	if err != nil || !resp.IsError || !strings.Contains(resp.Content, "internal error") || resp.Metadata == "" {
+		t.Errorf("Run = %+v, %v; want an error answer with the stack for the host", resp, err)
+	}
+}
+
 func TestAFunctionReceivesTheCallAsItIs(t *testing.T) {
 	want := fantasy.ToolCall{ID: "call_1", Name: "other", Input: ` {"limit": "5"} `}
 	tool := typed.New("keep", "Keeps the call.", typed.Options{Parallel: true}, func(_ context.Context, in page, got fantasy.ToolCall) (fantasy.ToolResponse, error) {

@@ -2,6 +2,7 @@ package jobstest
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/url"
 	"strings"
@@ -152,7 +153,7 @@ func (p *prober) watch(id string, each func(*jobspb.Job)) ([]*jobspb.Job, error)
 	var jobs []*jobspb.Job
 	for {
 		out := &jobspb.JobResponse{}
-		if err := stream.RecvMsg(out); err == io.EOF {
+		if err := stream.RecvMsg(out); errors.Is(err, io.EOF) {
 			return jobs, nil
 		} else if err != nil {
 			return jobs, err

@@ -5,8 +5,12 @@ import (
 	"fmt"
 	"log"
 
+	"charm.land/fantasy"
+
+	"github.com/fantasytools/fantasytools/internal/scripted"
 	"github.com/fantasytools/fantasytools/jobsclient"
 	"github.com/fantasytools/fantasytools/jobsclient/jobstest"
+	"github.com/fantasytools/fantasytools/tool"
 )
 
 // The code under test gets its client from the daemon's Config, or finds URL and
@@ -69,4 +73,37 @@ func ExampleDaemon_Kill() {
 	// Output:
 	// running
 	// orphaned
+}
+
+// An agent with the job tools, driven by a model that plays a script.
+func Example_agent() {
+	daemon, err := jobstest.Start(jobstest.Options{Bins: map[string]jobstest.Bin{"report": jobstest.Prints("42 rows\n", 0)}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer daemon.Close()
+	earlier := daemon.AddJob(daemon.Agent(), jobsclient.Job{ID: "job_earlier", Bin: "build", Status: jobsclient.Done, ExitCode: 2})
+	client := jobsclient.New(daemon.Config())
+	defer func() { _ = client.Close() }()
+
+	model := &scripted.Model{Turns: []scripted.Turn{
+		{Calls: []scripted.Call{
+			{Tool: "job_submit", Input: `{"bin":"report"}`},
+			{Tool: "job_wait", Input: `{"job_id":"` + earlier + `"}`},
+		}},
+		{Text: "The build failed; the report is on its way."},
+	}}
+	agent := fantasy.NewAgent(model, fantasy.WithTools(tool.NewJobTools(client)...))
+	result, err := agent.Generate(context.Background(), fantasy.AgentCall{Prompt: "How did the build go? And start the report."})
+	if err != nil {
+		log.Fatal(err)
+	}
+
+	fmt.Println(result.Response.Content.Text())
+	fmt.Println("submitted:", daemon.CallsOf(jobstest.MethodSubmit)[0].Submit.Bin)
+	fmt.Println("connections:", daemon.Accepts())
+	// Output:
+	// The build failed; the report is on its way.
+	// submitted: report
+	// connections: 1
 }

@@ -2,6 +2,7 @@ package jobstest
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -111,7 +112,7 @@ func (f *fault) after(ctx context.Context) error {
 }
 
 func ended(ctx context.Context) error {
-	if ctx.Err() == context.DeadlineExceeded {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return status.Error(codes.DeadlineExceeded, "context deadline exceeded")
 	}
 	return status.Error(codes.Canceled, "context canceled")

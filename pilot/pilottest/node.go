@@ -71,40 +71,40 @@ func (n *Network) AddNode(spec Node) Node {
 	return spec
 }
 
-func (spec *Node) complete(s *state, net store) error {
+func (n *Node) complete(s *state, net store) error {
 	switch {
-	case spec.Name == "" || spec.Name != filepath.Base(spec.Name):
-		return fmt.Errorf("%q is no hostname", spec.Name)
-	case s.byName(spec.Name) != nil:
-		return fmt.Errorf("the network has a node %q already", spec.Name)
-	case spec.ID != 0 && s.byID(spec.ID) != nil:
-		return fmt.Errorf("the network has a node %d already", spec.ID)
+	case n.Name == "" || n.Name != filepath.Base(n.Name):
+		return fmt.Errorf("%q is no hostname", n.Name)
+	case s.byName(n.Name) != nil:
+		return fmt.Errorf("the network has a node %q already", n.Name)
+	case n.ID != 0 && s.byID(n.ID) != nil:
+		return fmt.Errorf("the network has a node %d already", n.ID)
 	}
-	if spec.ID == 0 {
-		spec.ID = 1
-		for s.byID(spec.ID) != nil {
-			spec.ID++
+	if n.ID == 0 {
+		n.ID = 1
+		for s.byID(n.ID) != nil {
+			n.ID++
 		}
 	}
-	if spec.Generation == "" {
-		spec.Generation = s.Generation
+	if n.Generation == "" {
+		n.Generation = s.Generation
 	}
-	if !spec.Generation.valid() {
-		return fmt.Errorf("unknown generation %q", spec.Generation)
+	if !n.Generation.valid() {
+		return fmt.Errorf("unknown generation %q", n.Generation)
 	}
-	spec.Home = net.path("homes", spec.Name)
-	spec.Socket = (&node{Home: spec.Home}).socket()
-	spec.Address = FormatAddress(0, spec.ID)
+	n.Home = net.path("homes", n.Name)
+	n.Socket = (&node{Home: n.Home}).socket()
+	n.Address = FormatAddress(0, n.ID)
 	return nil
 }
 
 // furnish writes what an initialised home holds, and the way to the network.
-func (spec *Node) furnish(net store) error {
-	dir := filepath.Join(spec.Home, ".pilot")
-	if err := writeMarker(dir, marker{Network: string(net), Generation: spec.Generation}); err != nil {
+func (n *Node) furnish(net store) error {
+	dir := filepath.Join(n.Home, ".pilot")
+	if err := writeMarker(dir, marker{Network: string(net), Generation: n.Generation}); err != nil {
 		return err
 	}
-	conf, err := json.Marshal(map[string]any{"socket": spec.Socket, "hostname": spec.Name, "registry": registryAddress, "encrypt": true})
+	conf, err := json.Marshal(map[string]any{"socket": n.Socket, "hostname": n.Name, "registry": registryAddress, "encrypt": true})
 	if err != nil {
 		return err
 	}

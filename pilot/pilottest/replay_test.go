@@ -257,12 +257,12 @@ func (r *replay) end(cmd *exec.Cmd, out *printed, ended chan error, c recorded) 
 	}
 	if c.Exit == nil {
 		select {
-		case <-ended:
+		case <-ended: //nolint:errcheck // the process state has the exit code
 			return strconv.Itoa(cmd.ProcessState.ExitCode())
 		case <-time.After(500 * time.Millisecond):
 		}
 		r.must(cmd.Process.Kill())
-		<-ended
+		<-ended //nolint:errcheck // it was killed
 		return "never"
 	}
 	err := <-ended

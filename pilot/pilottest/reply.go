@@ -101,7 +101,7 @@ func (w *waiting) look() (map[string]any, error) {
 	}
 	mails, err := readInbox(filepath.Join(home, ".pilot", "inbox"))
 	if err != nil {
-		return nil, nil // no mail yet; 1.13 takes an unreadable inbox for that too
+		return nil, nil //nolint:nilerr // no mail yet; 1.13 takes an unreadable inbox for that too
 	}
 	if p.gen == V113 {
 		return w.anyRecent(mails), nil

@@ -166,7 +166,7 @@ func (f *file) ack(peer node) (string, error) {
 		return "ERR FILE save failed: " + why, nil
 	}
 	if _, err := f.store(); err != nil {
-		return "ERR FILE save failed: " + err.Error(), nil
+		return "ERR FILE save failed: " + err.Error(), nil //nolint:nilerr // the receiver's failure is its answer
 	}
 	switch {
 	case peer.Behaviour.NoAck && f.p.gen.modern():
