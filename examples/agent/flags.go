@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/fantasytools/fantasytools/jobsclient"
 )
 
 // defaultPrompt is what the built-in script answers.
@@ -19,6 +21,7 @@ type options struct {
 	model     string // "": the service's default
 	prompt    string
 	offline   bool
+	pilot     bool
 	full      bool
 	verbose   bool
 	steps     int
@@ -38,6 +41,7 @@ func newFlagSet(o *options) *flag.FlagSet {
 	fs.StringVar(&o.script, "script", "", "let this `file` play the model's part; implies -offline")
 	fs.StringVar(&o.model, "model", "", "ask the service for this model, by its `name`")
 	fs.BoolVar(&o.offline, "offline", false, "use no service, whatever keys there are")
+	fs.BoolVar(&o.pilot, "pilot", false, "use the Pilot network by pilotctl, or a simulated one if pilotctl is not installed;\nwithout -pilot a model has no Pilot tools, and a script those of a simulated network")
 	fs.BoolVar(&o.full, "full", false, "print results whole; the model always reads them as the tools return them")
 	fs.BoolVar(&o.verbose, "v", false, "log what the tools do on standard error")
 	fs.IntVar(&o.steps, "steps", 30, "stop after this `number` of answers of the model")
@@ -80,7 +84,7 @@ func (o *options) check() error {
 
 func usage() string {
 	var b strings.Builder
-	b.WriteString("usage: agent [flags] [prompt]\n\nAn agent whose tools are programs of this machine.\n\nFlags:\n")
+	b.WriteString("usage: agent [flags] [prompt]\n\nAn agent whose tools are programs of this machine, jobs and the Pilot network.\n\nFlags:\n")
 	fs := newFlagSet(&options{})
 	fs.SetOutput(&b)
 	fs.PrintDefaults()
@@ -89,6 +93,7 @@ func usage() string {
 		fmt.Fprintf(&b, "  %-20s %s\n", s.variable(), s.describe())
 	}
 	b.WriteString("None is set: a script plays the model's part.\n")
+	fmt.Fprintf(&b, "\n%s and %s name a jobs daemon; without them one in this process runs the jobs.\n", jobsclient.EnvDaemonURL, jobsclient.EnvAgentToken)
 	b.WriteString("\nExit status: 0 done; 1 the run failed; 2 nothing was run; 130 interrupted.\n")
 	return b.String()
 }

@@ -19,8 +19,8 @@ func TestParseFlags(t *testing.T) {
 		{"a prompt of one word", []string{"Hello"}, options{prompt: "Hello", steps: 30, retries: 2}},
 		{"a prompt of several words", []string{"-full", "How", "many", "files?"}, options{prompt: "How many files?", full: true, steps: 30, retries: 2}},
 		{"a prompt that mentions an option of a program", []string{"What", "does", "ls", "-l", "do?"}, options{prompt: "What does ls -l do?", steps: 30, retries: 2}},
-		{"all flags of a scripted run", []string{"-tools", "t", "-workdir", "w", "-script", "s", "-offline", "-v", "-steps", "1", "-retries", "0"},
-			options{toolsFile: "t", workDir: "w", script: "s", offline: true, verbose: true, prompt: defaultPrompt, steps: 1}},
+		{"all flags of a scripted run", []string{"-tools", "t", "-workdir", "w", "-script", "s", "-offline", "-pilot", "-v", "-steps", "1", "-retries", "0"},
+			options{toolsFile: "t", workDir: "w", script: "s", offline: true, pilot: true, verbose: true, prompt: defaultPrompt, steps: 1}},
 		{"a model", []string{"-model", "m"}, options{model: "m", prompt: defaultPrompt, steps: 30, retries: 2}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

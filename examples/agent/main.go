@@ -1,5 +1,6 @@
 // Command agent is a small agent on charm.land/fantasy whose tools are programs
-// of this machine. It is meant to be read and copied.
+// of this machine, jobs on a daemon and the Pilot network. It is meant to be
+// read and copied.
 //
 //	go -C examples run ./agent [flags] [prompt]
 //
@@ -8,6 +9,11 @@
 // whose key is in the environment; without a key a script plays the model's
 // part, so that the first run needs nothing but Go. The agent loop, the tools
 // and the files are real in both cases. -h lists the flags and the variables.
+//
+// Jobs run on the daemon that OTTERSD_URL and OTTERS_AGENT_TOKEN name, or else
+// on one in this process, as real processes that end with it. The Pilot network
+// is the real one only with -pilot and where pilotctl is installed; a script has
+// a simulated one without it, and a model none.
 //
 // Every call is printed with its input, and then its exit code, duration, size
 // and result.
@@ -34,7 +40,9 @@ import (
 	"syscall"
 
 	"charm.land/fantasy"
+	"go.uber.org/zap"
 
+	"github.com/fantasytools/fantasytools/pilot/pilottest"
 	"github.com/fantasytools/fantasytools/tool"
 )
 
@@ -51,6 +59,7 @@ A program that fails has told you something: read it and go on.
 Change no files unless you are asked to.`
 
 func main() {
+	pilottest.Main() // started as pilotctl this program plays the simulated network's
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
@@ -70,14 +79,19 @@ func run(args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return complain(stderr, exitUsage, err)
 	}
-	tools, err := loadTools(opts, stderr)
-	if err != nil {
-		return complain(stderr, exitUsage, err)
-	}
 	model, err := chooseModel(ctx, opts)
 	if err != nil {
 		return complain(stderr, exitUsage, err)
 	}
+	logger := newLogger(stderr, opts.verbose)
+	defer zap.ReplaceGlobals(logger)() // BuildJobTools warns there
+	note := func(what string) { _, _ = fmt.Fprintf(stderr, "agent: %s\n", what) }
+	tools, err := loadTools(opts, model.scripted, note, logger)
+	if err != nil {
+		return complain(stderr, exitUsage, err)
+	}
+	defer tools.close()
+	defer stop() // before that, so that a second Ctrl-C is not caught
 	switch err := play(ctx, opts, model, tools, newPrinter(stdout, opts.full)); {
 	case err == nil:
 		return exitOK
@@ -89,13 +103,13 @@ func run(args []string, stdout, stderr io.Writer) int {
 }
 
 // play lets the agent work on the prompt and prints what happens.
-func play(ctx context.Context, opts *options, m *model, tools []fantasy.AgentTool, p *printer) error {
+func play(ctx context.Context, opts *options, m *model, tools toolsets, p *printer) error {
 	if err := p.header(m.label, opts, tools); err != nil {
 		return err
 	}
 	agent := fantasy.NewAgent(m,
-		fantasy.WithSystemPrompt(systemPrompt),
-		fantasy.WithTools(tools...),
+		fantasy.WithSystemPrompt(systemPrompt+tools.advice()),
+		fantasy.WithTools(tools.all()...),
 		fantasy.WithStopConditions(fantasy.StepCountIs(opts.steps)),
 		fantasy.WithMaxRetries(opts.retries),
 	)

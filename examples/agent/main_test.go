@@ -8,12 +8,15 @@ import (
 	"testing"
 
 	"go.uber.org/goleak"
+
+	"github.com/fantasytools/fantasytools/pilot/pilottest"
 )
 
 // agentBinary is this program, as go build makes it.
 var agentBinary string
 
 func TestMain(m *testing.M) {
+	pilottest.Main()
 	dir, err := os.MkdirTemp("", "agent")
 	if err != nil {
 		panic(err)

@@ -17,8 +17,9 @@ import (
 // model is what answers the agent.
 type model struct {
 	fantasy.LanguageModel
-	label   string            // for the reader
-	explain func(error) error // turns an error of the service into a sentence
+	label    string            // for the reader
+	scripted bool              // a script plays its part
+	explain  func(error) error // turns an error of the service into a sentence
 }
 
 // service is a place that speaks OpenAI's chat completions.
@@ -95,6 +96,7 @@ func newScriptModel(opts *options) (*model, error) {
 	return &model{
 		LanguageModel: &scripted.Model{Turns: turns},
 		label:         label,
+		scripted:      true,
 		explain:       func(err error) error { return err },
 	}, nil
 }

@@ -61,17 +61,20 @@ func wantsColor(w io.Writer) bool {
 	return ok && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
 }
 
-func (p *printer) header(model string, opts *options, tools []fantasy.AgentTool) error {
-	names := make([]string, len(tools))
-	for i, t := range tools {
-		names[i] = t.Info().Name
-	}
+func (p *printer) header(model string, opts *options, sets toolsets) error {
 	dir, err := filepath.Abs(opts.workDir)
 	if err != nil {
 		return err
 	}
-	return p.printf(blockHeader, "model:   %s\nworkdir: %s\ntools:   %s\nprompt:  %s\n",
-		printable(model), printable(dir), strings.Join(names, ", "), printable(opts.prompt))
+	var lines strings.Builder
+	line := func(label, value string) { fmt.Fprintf(&lines, "%-8s %s\n", label+":", printable(value)) }
+	line("model", model)
+	line("workdir", dir)
+	for _, set := range sets {
+		line(set.label, set.summary)
+	}
+	line("prompt", opts.prompt)
+	return p.printf(blockHeader, "%s", lines.String())
 }
 
 func (p *printer) text(_, delta string) error {
@@ -167,7 +170,8 @@ func (p *printer) printf(b block, format string, args ...any) error {
 		}
 	}
 	out := fmt.Sprintf(format, args...)
-	if b != p.last && !(p.last == blockCall && b == blockResult) {
+	resultOfCall := p.last == blockCall && b == blockResult
+	if b != p.last && !resultOfCall {
 		out = "\n" + out
 	}
 	p.last = b

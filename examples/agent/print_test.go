@@ -15,6 +15,7 @@ import (
 	"charm.land/fantasy"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/fantasytools/fantasytools/pilot"
 	"github.com/fantasytools/fantasytools/tool"
 )
 
@@ -92,6 +93,22 @@ func TestOutcome(t *testing.T) {
 			outcome{failed: true, summary: "cancelled, 0s, 0 bytes"}},
 		{"an image", fantasy.ToolResultOutputContentMedia{Data: "AA==", MediaType: "image/png"}, tool.Result{StdoutBytes: 1, MediaType: "image/png"},
 			outcome{summary: "exit code 0, 0s, 1 bytes of image/png", text: "(image/png, which the model sees)"}},
+		{"a job that was submitted", fantasy.ToolResultOutputContentText{Text: `{"job_id":"job_1"}`}, tool.JobResult{JobID: "job_1", Status: "pending"},
+			outcome{summary: "job pending", text: `{"job_id":"job_1"}`}},
+		{"a job that runs", fantasy.ToolResultOutputContentText{Text: `{"job_id":"job_1","status":"running","stdout":"a\nb\n","stderr":"","note":"wait"}`},
+			tool.JobResult{JobID: "job_1", Status: "running", ElapsedMS: 1704, StdoutBytes: 4},
+			outcome{summary: "job running, 2s, 4 bytes", text: "a\nb\nnote: wait"}},
+		{"a job that failed", fantasy.ToolResultOutputContentText{Text: `{"job_id":"job_1","status":"done","exit_code":2,"stdout":"","stderr":"no\n"}`},
+			tool.JobResult{JobID: "job_1", Status: "done", ExitCode: 2, StderrBytes: 3},
+			outcome{summary: "job done, exit code 2, 0s, 3 bytes", text: "stderr:\nno"}},
+		{"a job without output", fantasy.ToolResultOutputContentText{Text: `{"status":"done"}`}, tool.JobResult{Status: "done"},
+			outcome{summary: "job done, exit code 0, 0s, 0 bytes", text: `{"status":"done"}`}},
+		{"a list of jobs", fantasy.ToolResultOutputContentText{Text: "[]"}, tool.ListResult{}, outcome{summary: "answered", text: "[]"}},
+		{"a peer that answered", text, pilot.Metadata{Verb: "query", Runs: 1, DurationMS: 70, Outcome: pilot.Answered}, outcome{summary: "answered, 70ms", text: "t"}},
+		{"a message that was handed over", text, pilot.Metadata{Verb: "send", Runs: 1, Outcome: pilot.HandedOver}, outcome{summary: "handed over, 0s", text: "t"}},
+		{"a Pilot call that failed", failure, pilot.Metadata{Verb: "send", Runs: 2, Code: "not_found"}, outcome{failed: true, summary: "not found, 0s", text: "e"}},
+		{"a Pilot call that was refused", failure, pilot.Metadata{Verb: "send", Code: "invalid_argument"}, outcome{failed: true, summary: "refused", text: "e"}},
+		{"metadata of another kind", text, []int{1}, outcome{summary: "answered", text: "t"}},
 		{"a tool that runs no program", text, nil, outcome{summary: "answered", text: "t"}},
 		{"a call that was refused", failure, nil, outcome{failed: true, summary: "refused", text: "e"}},
 	} {
@@ -129,7 +146,7 @@ func TestParallelResultsAreNotMixed(t *testing.T) {
 	if status := run([]string{"-tools", tools, "-script", played}, &stdout, &stderr); status != exitOK {
 		t.Fatalf("exit status %d\n%s", status, stderr.String())
 	}
-	out := durations.ReplaceAllString(stdout.String(), "${1}5ms,")
+	out := normalise(stdout.String())
 	for i := range calls {
 		n := i + 1
 		want := fmt.Sprintf("\n[%d] exit code 0, 5ms, %d bytes\n    %d\n    %d\n", n, 2*len(fmt.Sprintln(n)), n, n)

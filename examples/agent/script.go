@@ -34,7 +34,9 @@ func readScript(path string) ([]scripted.Turn, error) {
 //	> what the model says
 //	tool {"the":"input, as JSON"}
 //
-// The calls of one turn are made together; their results are there in the next.
+// The calls of one turn are made together; their results are there in the next:
+// a string "$name" in an input stands for the field name of the last result that
+// is a JSON object with this field.
 // The last turn, and no other, is only text: with it the run ends.
 func parseScript(name string, src []byte) ([]scripted.Turn, error) {
 	p := scriptParser{name: name}

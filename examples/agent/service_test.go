@@ -151,11 +151,22 @@ func (s *fakeService) checkRequests(t *testing.T) {
 	if first.key != "Bearer "+testKey || first.Model != "test-model" || !first.Stream {
 		t.Errorf("sent key %q, model %q, stream %v", first.key, first.Model, first.Stream)
 	}
+	var sent []string
 	for _, tool := range first.Tools {
-		args, _ := tool.Function.Parameters["properties"].(map[string]any)["args"].(map[string]any)
-		if tool.Function.Description == "" || args["type"] != "array" || args["description"] == "" {
+		sent = append(sent, tool.Function.Name)
+		properties, _ := tool.Function.Parameters["properties"].(map[string]any)
+		if tool.Function.Description == "" || len(properties) == 0 {
 			t.Errorf("sent tool %+v", tool)
 		}
+		for name, p := range properties {
+			if p.(map[string]any)["description"] == "" {
+				t.Errorf("%s of %s has no description", name, tool.Function.Name)
+			}
+		}
+	}
+	want := "sh grep find wc sort head git job_submit job_status job_wait job_cancel job_list job_watch"
+	if got := strings.ReplaceAll(strings.Join(sent, " "), " git ", " "); got != strings.ReplaceAll(want, " git ", " ") { // git may not be installed
+		t.Errorf("sent tools %s, want %s", got, want)
 	}
 	messages, err := json.Marshal(second.Messages)
 	if err != nil {

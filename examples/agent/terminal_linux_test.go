@@ -34,11 +34,12 @@ func openTerminal(t *testing.T) (far, near *os.File) {
 	return far, near
 }
 
-// onTerminal returns what the offline run writes to a terminal.
+// onTerminal returns what a scripted run writes to a terminal.
 func onTerminal(t *testing.T, env ...string) string {
 	t.Helper()
 	far, near := openTerminal(t)
-	cmd := command(t)
+	cmd := command(t, "-script", "my.txt")
+	writeFiles(t, cmd.Dir, map[string]string{"my.txt": "sh {\"args\":[\"-c\",\"ls\"]}\n\n> There."})
 	cmd.Env = append(append(cmd.Env, "TERM=xterm"), env...)
 	cmd.Stdout = near
 	if err := cmd.Start(); err != nil {

@@ -8,10 +8,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"time"
 
-	"charm.land/fantasy"
 	"github.com/goccy/go-yaml"
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -48,31 +48,34 @@ func (e *toolEntry) def() tool.Def {
 	}
 }
 
-// loadTools returns the tools of the agent. An optional one whose program is not
-// installed is left out with a note on stderr.
-func loadTools(opts *options, stderr io.Writer) ([]fantasy.AgentTool, error) {
-	entries, err := readTools(opts.toolsFile)
+// installedTools returns what the tools file defines, without what is optional
+// and not installed: that is noted and left out.
+func installedTools(path string, note func(string)) ([]toolEntry, error) {
+	entries, err := readTools(path)
 	if err != nil {
 		return nil, err
 	}
-	var defs []tool.Def
-	for _, e := range entries {
-		if e.Optional && !installed(e.Binary) {
-			_, _ = fmt.Fprintf(stderr, "agent: %s is not installed; its tool is left out\n", e.Binary)
-			continue
+	entries = slices.DeleteFunc(entries, func(e toolEntry) bool {
+		missing := e.Optional && !installed(e.Binary)
+		if missing {
+			note(e.Binary + " is not installed; its tool is left out")
 		}
-		defs = append(defs, e.def())
-	}
-	if len(defs) == 0 {
+		return missing
+	})
+	if len(entries) == 0 {
 		return nil, errors.New("none of the tools' programs is installed; -tools names a file with others")
 	}
-	tools, err := tool.LoadTools(defs, opts.workDir, newLogger(stderr, opts.verbose))
-	if err != nil {
-		return nil, err
+	return entries, nil
+}
+
+// programTools makes tools of the programs.
+func programTools(entries []toolEntry, workDir string, logger *zap.Logger) (toolset, error) {
+	defs := make([]tool.Def, len(entries))
+	for i := range entries {
+		defs[i] = entries[i].def()
 	}
-	// More tools are appended here: those of this library (jobs, the Pilot
-	// network) and those of your own, which tool.New makes of a Go function.
-	return tools, nil
+	tools, err := tool.LoadTools(defs, workDir, logger)
+	return toolset{label: "tools", summary: names(tools), tools: tools}, err
 }
 
 // installed reports whether PATH has the program. LoadTools refuses all tools if

@@ -47,7 +47,7 @@ func TestParseToolsRefuses(t *testing.T) {
 	for _, tc := range []struct{ name, src, want string }{
 		{"an empty file", "", "t: no tools"},
 		{"an empty list", "tools: []", "t: no tools"},
-		{"an unknown key of a tool", entry("    descripton: x\n"), `unknown field "descripton"`},
+		{"an unknown key of a tool", entry("    descr: x\n"), `unknown field "descr"`},
 		{"an unknown key beside the tools", "tool: []\n", `unknown field "tool"`},
 		{"a key given twice", entry("    name: ll\n"), "already defined"},
 		{"a duration without a unit", entry("    timeout: 30\n"), "time.Duration"},
@@ -68,10 +68,15 @@ func TestParseToolsRefuses(t *testing.T) {
 
 func TestTheBuiltInToolsAreLoadedWhereTheyAreInstalled(t *testing.T) {
 	var notes bytes.Buffer
-	tools, err := loadTools(&options{}, &notes)
+	found, err := installedTools("", func(s string) { notes.WriteString(s + "\n") })
 	if err != nil {
 		t.Fatal(err)
 	}
+	set, err := programTools(found, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := set.tools
 	entries, err := parseTools("tools.yaml", builtInTools)
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +93,7 @@ func TestLoadToolsRefusesAMissingProgramThatIsNotOptional(t *testing.T) {
 	if err := os.WriteFile(path, []byte(src), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := loadTools(&options{toolsFile: path}, &bytes.Buffer{})
+	_, err := loadTools(&options{toolsFile: path}, false, func(string) {}, nil)
 	if err == nil || !strings.Contains(err.Error(), `"no-such-program"`) {
 		t.Errorf("got %v", err)
 	}

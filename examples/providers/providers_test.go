@@ -19,6 +19,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
+	"github.com/fantasytools/fantasytools/jobsclient"
+	"github.com/fantasytools/fantasytools/pilot"
 	"github.com/fantasytools/fantasytools/tool"
 )
 
@@ -57,12 +59,16 @@ func tools(t *testing.T) []fantasy.AgentTool {
 	if err != nil {
 		t.Fatal(err)
 	}
+	client := jobsclient.New(jobsclient.Config{URL: "unix:///never-dialled.sock", Token: "none"})
+	t.Cleanup(func() { _ = client.Close() })
 	return slices.Concat(
 		[]fantasy.AgentTool{
 			tool.New("submit", "Submits a job, and waits for nothing.", submit),
 			tool.NewParallel("pending", "Lists what is pending.", pending),
 		},
 		binaries,
+		tool.NewJobTools(client),
+		pilot.NewTools(&pilot.Client{}),
 	)
 }
 

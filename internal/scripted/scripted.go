@@ -9,9 +9,17 @@
 //	}}
 //	agent := fantasy.NewAgent(model, fantasy.WithTools(tools...))
 //
-// It does not read what it is asked, but keeps it: [Model.Requests] returns
-// the prompts, with the results of the calls, and the tools as the agent
-// described them.
+// It keeps what it is asked: [Model.Requests] returns the prompts, with the
+// results of the calls, and the tools as the agent described them.
+//
+// What cannot be written down beforehand, such as the id of a job, is taken from
+// results. In the input of a call the string "$name" stands for the field name
+// of the last result that is a JSON object with this field, whatever its type:
+//
+//	{Calls: []scripted.Call{{Tool: "job_submit", Input: `{"bin":"report"}`}}}, // answers {"job_id":"…"}
+//	{Calls: []scripted.Call{{Tool: "job_wait", Input: `{"job_id":"$job_id"}`}}},
+//
+// Where no result has the field, the string is left as it is.
 package scripted
 
 import (
@@ -31,7 +39,8 @@ var ErrOver = errors.New("the script is over")
 // ErrNoObjects is returned by GenerateObject and StreamObject.
 var ErrNoObjects = errors.New("a scripted model makes no objects")
 
-// Call is a call of a tool. Input is passed on as it stands, JSON or not.
+// Call is a call of a tool. Input is passed on as it stands, JSON or not, save
+// strings that stand for fields of results.
 type Call struct{ Tool, Input string }
 
 // Turn is what the model answers at once: a text, calls of tools, or both.
@@ -126,7 +135,7 @@ func (m *Model) next(ctx context.Context, call fantasy.Call) (turn Turn, first i
 	if m.played == len(m.Turns) {
 		return Turn{}, 0, fmt.Errorf("%w: all of its %d turns were played", ErrOver, m.played)
 	}
-	turn, first = m.Turns[m.played], m.calls+1
+	turn, first = m.Turns[m.played].filled(call.Prompt), m.calls+1
 	m.played++
 	m.calls += len(turn.Calls)
 	return turn, first, nil
