@@ -38,12 +38,12 @@ func LoadTools(defs []Def, workDir string, logger *zap.Logger) ([]fantasy.AgentT
 	if logger == nil {
 		logger = zap.NewNop()
 	}
-	dir, err := absoluteDir(workDir)
-	if err != nil {
-		return nil, err
-	}
 	input := typed.Describe[Input]()
 	errs := checkNames(defs)
+	dir, err := absoluteDir(workDir)
+	if err != nil {
+		errs = append([]error{err}, errs...)
+	}
 	tools := make([]fantasy.AgentTool, 0, len(defs))
 	for i := range defs {
 		d := defs[i]
@@ -67,19 +67,21 @@ func LoadTools(defs []Def, workDir string, logger *zap.Logger) ([]fantasy.AgentT
 	return tools, nil
 }
 
+// absoluteDir returns the absolute path of the directory, also if it cannot be
+// used.
 func absoluteDir(workDir string) (string, error) {
 	dir, err := filepath.Abs(workDir)
 	if err != nil {
-		return "", fmt.Errorf("finding the current directory: %w", err)
+		return workDir, fmt.Errorf("finding the current directory: %w", err)
 	}
 	info, err := os.Stat(dir)
 	switch {
 	case errors.Is(err, os.ErrNotExist):
-		return "", fmt.Errorf("the working directory %s does not exist", dir)
+		return dir, fmt.Errorf("the working directory %s does not exist", dir)
 	case err != nil:
-		return "", fmt.Errorf("the working directory %s cannot be used: %w", dir, errors.Unwrap(err))
+		return dir, fmt.Errorf("the working directory %s cannot be used: %w", dir, errors.Unwrap(err))
 	case !info.IsDir():
-		return "", fmt.Errorf("the working directory %s is not a directory", dir)
+		return dir, fmt.Errorf("the working directory %s is not a directory", dir)
 	}
 	return dir, nil
 }
@@ -133,6 +135,7 @@ func readDoc(path string) (string, error) {
 	if len(doc) <= MaxDoc {
 		return strings.TrimSpace(text.Clean(string(doc))), nil
 	}
-	cut := text.NewStream(doc[:MaxDoc], nil, info.Size()-MaxDoc)
+	size := max(info.Size(), int64(len(doc))) // some files tell no size
+	cut := text.NewStream(doc[:MaxDoc], nil, size-MaxDoc)
 	return strings.TrimSpace(cut.Cut(MaxDoc)), nil
 }

@@ -120,6 +120,26 @@ func TestDuplicateNamesAreFoundInAnyOrder(t *testing.T) {
 	}
 }
 
+func TestNamesAreNotCleanedIntoOthers(t *testing.T) {
+	dotted := Def{Name: "foo.bar", Description: "One.", Binary: "/bin/sh"}
+	plain := Def{Name: "foo_bar", Description: "Two.", Binary: "/bin/sh"}
+	for _, defs := range [][]Def{{dotted, plain}, {plain, dotted}} {
+		tools, err := LoadTools(defs, "", nil)
+		if tools != nil || err == nil || !strings.HasPrefix(err.Error(), `tool "foo.bar": the name may hold only`) {
+			t.Errorf("got %d tools, %v", len(tools), err)
+		}
+	}
+}
+
+func TestAMissingWorkDirHidesNoOtherProblem(t *testing.T) {
+	_, err := LoadTools([]Def{{Name: "a.b", Description: "One.", Binary: "/no/such"}}, "/no/such/dir", nil)
+	for _, want := range []string{"the working directory /no/such/dir does not exist", "the name may hold only", "the binary /no/such does not exist"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want it to contain %q", err, want)
+		}
+	}
+}
+
 func TestWorkDirMustBeADirectory(t *testing.T) {
 	file := writeFile(t, filepath.Join(t.TempDir(), "file"), "", 0o644)
 	for dir, want := range map[string]string{

@@ -12,9 +12,26 @@ type group struct{ process *os.Process }
 
 func newGroup(p *os.Process) group { return group{p} }
 
-// processAttributes makes the child lead a session, and so a process group,
-// without a controlling terminal.
-func processAttributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+// processAttributes makes the child lead a process group, and, where this process
+// has a terminal, a session, which takes the terminal from it. A session is not
+// made for nothing: Linux schedules each one as a unit (autogroup), which on a busy
+// machine makes a short-lived child wait longer for its turn.
+func processAttributes() *syscall.SysProcAttr {
+	if hasTerminal() {
+		return &syscall.SysProcAttr{Setsid: true}
+	}
+	return &syscall.SysProcAttr{Setpgid: true}
+}
+
+// hasTerminal reports whether this process has a controlling terminal.
+func hasTerminal() bool {
+	fd, err := syscall.Open("/dev/tty", syscall.O_RDONLY|syscall.O_NOCTTY|syscall.O_CLOEXEC|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return false
+	}
+	_ = syscall.Close(fd)
+	return true
+}
 
 // terminate asks the group to end and reports that this was possible. A stopped
 // process handles the signal only once it is continued.

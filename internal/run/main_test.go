@@ -1,6 +1,9 @@
+//go:build unix
+
 package run
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -9,18 +12,21 @@ import (
 	"go.uber.org/goleak"
 )
 
-// escapeVar makes the test binary a child that starts a process outside its
-// group, which keeps stdout open, and ends.
-const escapeVar = "FANTASYTOOLS_TEST_ESCAPE"
+// childVar makes the test binary one of the children that tests run.
+const childVar = "FANTASYTOOLS_TEST_CHILD"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(escapeVar) != "" {
+	switch os.Getenv(childVar) {
+	case "escape":
 		escape()
-		return
+	case "terminals":
+		tellTerminals()
+	default:
+		goleak.VerifyTestMain(m)
 	}
-	goleak.VerifyTestMain(m)
 }
 
+// escape starts a process outside its group, which keeps stdout open, and ends.
 func escape() {
 	cmd := exec.Command("sleep", "300")
 	cmd.Stdout = os.Stdout
@@ -30,4 +36,16 @@ func escape() {
 		os.Exit(1)
 	}
 	fmt.Println(cmd.Process.Pid)
+}
+
+// tellTerminals tells whether this process has a terminal, and whether a child
+// of Run has one.
+func tellTerminals() {
+	res, err := Run(context.Background(), Command{
+		Path: "/bin/sh", Args: []string{"-c", "exec 2>/dev/null; : </dev/tty"}, Dir: "/", Env: os.Environ(),
+	})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Printf("own %v, child %v\n", hasTerminal(), res.ExitCode == 0)
 }

@@ -1,9 +1,9 @@
 // Package run runs one child process within bounds: of time, of memory, and of
 // what it may leave behind.
 //
-// The child runs without a shell, in a process group (and, on Unix, a session
-// without a terminal) of its own, so that a program that asks for a password on
-// the terminal fails instead of waiting for ever. When its time is up or the
+// The child runs without a shell, in a process group of its own, and, on Unix,
+// without a terminal, so that a program that asks for a password on the terminal
+// fails instead of waiting for ever. When its time is up or the
 // context ends, the group is asked to end with SIGTERM, and killed with SIGKILL
 // after a grace period. Whatever is left of the group when the child itself has
 // ended is killed too, before its process id can be given to anyone else.
