@@ -87,7 +87,7 @@ func jobFrom(row *jobspb.Job, r redactor) *Job {
 		ID:       r.plain(row.GetId()),
 		Bin:      r.plain(row.GetBin()),
 		Args:     args,
-		Status:   Status(row.GetStatus()),
+		Status:   Status(r.plain(row.GetStatus())),
 		ExitCode: int(row.GetExitCode()),
 		Stdout:   r.plain(textOf(row.GetStdout())),
 		Stderr:   r.plain(textOf(row.GetStderr())),

@@ -51,7 +51,7 @@ func (c *Client) Submit(ctx context.Context, req SubmitRequest) (string, error) 
 	}
 	mark := strings.ToLower(rand.Text())
 	answer := &jobspb.SubmitResponse{}
-	_, err := c.invoke(ctx, unary{
+	r, err := c.invoke(ctx, unary{
 		call: call{doing: doing, method: jobspb.Submit, limit: c.cfg.CallTimeout},
 		path: jobspb.SubmitPath,
 		in:   &jobspb.SubmitRequest{Bin: req.Bin, Args: req.Args, Stdin: req.Stdin, Labels: withLabel(req.Labels, SubmitLabel, mark)},
@@ -59,7 +59,7 @@ func (c *Client) Submit(ctx context.Context, req SubmitRequest) (string, error) 
 	})
 	switch {
 	case err == nil && answer.GetJobId() != "":
-		return answer.GetJobId(), nil
+		return r.plain(answer.GetJobId()), nil
 	case err == nil:
 		err = &callError{text: doing + ": the jobs daemon answered without a job id", kinds: []error{ErrUnavailable}, sent: true}
 	case !err.mayHaveArrived():

@@ -195,6 +195,15 @@ func TestATokenThatTheDaemonEchoesIsRedactedEverywhere(t *testing.T) {
 	if got.Stdout != "TOKEN=[redacted]" || got.Args[0] != "[redacted]" {
 		t.Errorf("the job shows %q %q", got.Stdout, got.Args)
 	}
+	odd := d.AddJob(d.Agent(), jobsclient.Job{ID: "job_" + token, Bin: token, Status: jobsclient.Status(token), Error: token, Labels: map[string]string{token: token}})
+	if got, err = c.Get(ctx, odd); err != nil {
+		t.Fatal(err)
+	}
+	row, err := json.Marshal(got)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaks("a job", string(row))
 	d.Inject(jobstest.Fault{Method: jobstest.MethodWatch, Times: 1, CutAfter: 1})
 	d.Inject(jobstest.Fault{Method: jobstest.MethodWatch, Times: 2, Err: status.Error(codes.Unavailable, token)})
 	done := d.AddJob(d.Agent(), jobsclient.Job{})
