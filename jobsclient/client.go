@@ -164,7 +164,7 @@ func (c *Client) invoke(ctx context.Context, u unary) (redactor, *callError) {
 	u.where, u.received = c.target.display, c.cfg.MaxReceive
 	limited, cancel, ours := c.limit(ctx, u.limit)
 	defer cancel()
-	token, failure := c.token(limited, u.doing)
+	token, failure := c.token(ctx, limited, u.doing)
 	if failure != nil {
 		return "", failure
 	}
@@ -176,6 +176,9 @@ func (c *Client) invoke(ctx context.Context, u unary) (redactor, *callError) {
 	defer c.pool.release(cn)
 	if err := cn.ready(limited); err != nil {
 		return "", c.failure(ctx, u.call, err)
+	}
+	if ctx.Err() != nil {
+		return "", u.fromContext(ctx.Err(), nil).unsent()
 	}
 	err = cn.cc.Invoke(authorized(limited, token), u.path, u.in, u.out)
 	if err == nil {
@@ -215,9 +218,7 @@ func (c *Client) failure(ctx context.Context, k call, err error) *callError {
 		e.sent = !noConn && !errors.Is(err, ErrClosed)
 		return e
 	case ctx.Err() != nil && noConn:
-		e := k.fromContext(ctx.Err(), err)
-		e.sent = false
-		return e
+		return k.fromContext(ctx.Err(), err).unsent()
 	case ctx.Err() != nil:
 		return k.fromContext(ctx.Err(), nil)
 	case noConn:

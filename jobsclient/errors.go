@@ -53,6 +53,12 @@ func (e *callError) Error() string              { return e.text }
 func (e *callError) Unwrap() []error            { return e.kinds }
 func (e *callError) GRPCStatus() *status.Status { return e.status }
 
+// unsent notes that the daemon cannot have heard of the call.
+func (e *callError) unsent() *callError {
+	e.sent = false
+	return e
+}
+
 // failed is an error found on this side, before anything was sent.
 func failed(kind error, code codes.Code, text string) *callError {
 	return &callError{text: text, kinds: []error{kind}, status: status.New(code, text), final: true}

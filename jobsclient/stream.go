@@ -64,7 +64,7 @@ func asCallError(err error) *callError {
 func (c *Client) tryStream(ctx context.Context, k call) (*stream, error) {
 	limited, stop := context.WithTimeout(ctx, c.cfg.CallTimeout)
 	defer stop()
-	token, failure := c.token(limited, k.doing)
+	token, failure := c.token(ctx, limited, k.doing)
 	if failure != nil {
 		return nil, failure
 	}

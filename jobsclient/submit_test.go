@@ -134,7 +134,18 @@ func TestASubmitThatWasNeverSentIsNotUncertain(t *testing.T) {
 	end()
 	_, err = c.Submit(ended, jobsclient.SubmitRequest{Bin: "echo"})
 	if !errors.Is(err, context.Canceled) || errors.Is(err, jobsclient.ErrAnswerLost) {
-		t.Errorf("got %v", err)
+		t.Errorf("with a context that has ended: %v", err)
+	}
+	restart(t, d)
+	if err := list(testContext(t))(c); err != nil {
+		t.Fatal(err)
+	}
+	_, err = c.Submit(ended, jobsclient.SubmitRequest{Bin: "echo"})
+	if !errors.Is(err, context.Canceled) || errors.Is(err, jobsclient.ErrAnswerLost) {
+		t.Errorf("with a context that has ended, on a connection that stands: %v", err)
+	}
+	if n := len(d.CallsOf(jobstest.MethodSubmit)); n != 0 {
+		t.Errorf("sent %d times", n)
 	}
 }
 

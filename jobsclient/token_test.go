@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -138,6 +139,57 @@ func TestASourceOfTokensThatFailsIsTold(t *testing.T) {
 	err := list(testContext(t))(newClient(t, cfg))
 	if !errors.Is(err, cause) || !errors.Is(err, jobsclient.ErrUnauthenticated) || !strings.Contains(err.Error(), "vault is sealed") {
 		t.Errorf("got %v", err)
+	}
+}
+
+func TestASourceOfTokensThatHangsEndsWithTheCallsLimitTheCallersContextOrTheClient(t *testing.T) {
+	d := jobstest.New(t, echo)
+	cfg := d.Config()
+	asked := make(chan struct{}, 100)
+	cfg.TokenSource = func(ctx context.Context) (string, error) {
+		asked <- struct{}{}
+		<-ctx.Done()
+		return "", ctx.Err()
+	}
+	calls := map[string]func(context.Context) func(*jobsclient.Client) error{
+		"Submit": func(ctx context.Context) func(*jobsclient.Client) error { return submit(ctx, "echo") },
+		"Wait":   func(ctx context.Context) func(*jobsclient.Client) error { return wait(ctx, "job_1") },
+		"List":   list,
+	}
+	for name, call := range calls {
+		t.Run(name, func(t *testing.T) {
+			limited := cfg
+			limited.CallTimeout = 50 * time.Millisecond
+			err := call(context.Background())(newClient(t, limited))
+			if !errors.Is(err, jobsclient.ErrUnauthenticated) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("with the call's limit: %v", err)
+			}
+			plain(t, err)
+
+			ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+			defer cancel()
+			err = call(ctx)(newClient(t, cfg))
+			if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, jobsclient.ErrAnswerLost) {
+				t.Errorf("with the caller's deadline: %v", err)
+			}
+
+			c := newClient(t, cfg)
+			for len(asked) > 0 {
+				<-asked
+			}
+			answer := make(chan error, 1)
+			go func() { answer <- call(context.Background())(c) }()
+			within(t, func() {
+				<-asked
+				_ = c.Close()
+				if err := <-answer; !errors.Is(err, jobsclient.ErrClosed) {
+					t.Errorf("when the client is closed: %v", err)
+				}
+			})
+		})
+	}
+	if n := len(d.Calls()); n != 0 {
+		t.Errorf("%d calls arrived", n)
 	}
 }
 
