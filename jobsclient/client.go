@@ -93,6 +93,9 @@ type ListOptions struct {
 // be much, choose by status or label.
 func (c *Client) List(ctx context.Context, o ListOptions) ([]*Job, error) {
 	const doing = "listing the jobs"
+	if err := checkText(doing, "the status", string(o.Status)); err != nil {
+		return nil, err
+	}
 	if err := checkLabels(doing, o.Labels); err != nil {
 		return nil, err
 	}

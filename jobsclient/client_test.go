@@ -146,6 +146,10 @@ func TestEachRefusalOfTheDaemonHasItsSentinelItsStatusAndAPlainText(t *testing.T
 		{"Submit without the capability", bare.Token(), submit(ctx, "jq"), jobsclient.ErrPermissionDenied, codes.PermissionDenied, "job_submit"},
 		{"Get without the capability", bare.Token(), get(ctx, "job_x"), jobsclient.ErrPermissionDenied, codes.PermissionDenied, "job_status"},
 		{"Watch without the capability", bare.Token(), wait(ctx, "job_x"), jobsclient.ErrPermissionDenied, codes.PermissionDenied, "job_watch"},
+		{"List by a status that is no text", d.Token(), func(c *jobsclient.Client) error {
+			_, err := c.List(ctx, jobsclient.ListOptions{Status: "\xff"})
+			return err
+		}, jobsclient.ErrInvalidArgument, codes.InvalidArgument, "status is not valid UTF-8"},
 		{"a wrong token", "wrong", get(ctx, "job_x"), jobsclient.ErrUnauthenticated, codes.Unauthenticated, jobsclient.EnvAgentToken},
 		{"a wrong token on a watch", "wrong", wait(ctx, "job_x"), jobsclient.ErrUnauthenticated, codes.Unauthenticated, jobsclient.EnvAgentToken},
 	}
@@ -204,6 +208,16 @@ func TestOutputThatIsNoTextIsExplained(t *testing.T) {
 		}
 		plain(t, err)
 	}
+}
+
+func TestAnAnswerThatCannotBeDecodedIsExplained(t *testing.T) {
+	d := jobstest.New(t, echo)
+	d.Inject(jobstest.Fault{Method: jobstest.MethodGet, Err: status.Error(codes.Internal, "grpc: failed to unmarshal the received message: proto: cannot parse invalid wire-format data")})
+	err := get(testContext(t), "job_1")(newClient(t, d.Config()))
+	if err == nil || !strings.Contains(err.Error(), "cannot be read") || !strings.Contains(err.Error(), d.Address()) {
+		t.Errorf("got %v", err)
+	}
+	plain(t, err)
 }
 
 func TestMoreThanTheReceiveLimitIsTooLargeAndSaysWhatToDo(t *testing.T) {

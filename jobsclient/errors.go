@@ -113,7 +113,7 @@ func (k call) fromDial(err error) *callError {
 func (k call) fromStatus(err error) *callError {
 	st := status.Convert(err)
 	message := k.clean(st.Message())
-	kind, text := k.explain(st.Code(), message)
+	text, kind := k.explain(st.Code(), message)
 	e := &callError{text: k.doing + ": " + text, status: status.New(st.Code(), k.redactor.text(st.Message())), sent: true}
 	if kind != nil {
 		e.kinds = []error{kind}
@@ -126,39 +126,42 @@ func (k call) fromStatus(err error) *callError {
 	return e
 }
 
-func (k call) explain(code codes.Code, message string) (error, string) {
+func (k call) explain(code codes.Code, message string) (string, error) {
 	if text := k.httpAnswer(code, message); text != "" {
-		return ErrUnavailable, text
+		return text, ErrUnavailable
 	}
 	switch code {
 	case codes.Unauthenticated:
-		return ErrUnauthenticated, "the jobs daemon refused the agent's token: it is wrong, expired or revoked. " +
-			"An agent gets a new one when its capabilities or links change; make a new client with the current value of " + EnvAgentToken + ", or set Config.TokenSource"
+		return "the jobs daemon refused the agent's token: it is wrong, expired or revoked. " +
+			"An agent gets a new one when its capabilities or links change; make a new client with the current value of " + EnvAgentToken + ", or set Config.TokenSource", ErrUnauthenticated
 	case codes.PermissionDenied:
-		return ErrPermissionDenied, "the jobs daemon does not allow it: " + message
+		return "the jobs daemon does not allow it: " + message, ErrPermissionDenied
 	case codes.NotFound:
-		return ErrNotFound, k.notFound(message)
+		return k.notFound(message), ErrNotFound
 	case codes.InvalidArgument:
-		return ErrInvalidArgument, "the jobs daemon refused the request: " + message
+		return "the jobs daemon refused the request: " + message, ErrInvalidArgument
 	case codes.FailedPrecondition:
-		return ErrNotRunning, k.notRunning(message)
+		return k.notRunning(message), ErrNotRunning
 	case codes.ResourceExhausted:
 		return k.exhausted(message)
 	case codes.Unimplemented:
-		return ErrUnavailable, fmt.Sprintf("the server at %s does not know this call: check that a jobs daemon listens there", k.where)
+		return fmt.Sprintf("the server at %s does not know this call: check that a jobs daemon listens there", k.where), ErrUnavailable
 	case codes.DeadlineExceeded:
-		return ErrUnavailable, fmt.Sprintf("the jobs daemon at %s did not answer within %v: it hangs or is overloaded; try again later", k.where, k.limit)
+		return fmt.Sprintf("the jobs daemon at %s did not answer within %v: it hangs or is overloaded; try again later", k.where, k.limit), ErrUnavailable
 	case codes.Unavailable, codes.Canceled, codes.Aborted:
-		return ErrUnavailable, fmt.Sprintf("the connection to the jobs daemon at %s was lost; try again once it is back", k.where)
+		return fmt.Sprintf("the connection to the jobs daemon at %s was lost; try again once it is back", k.where), ErrUnavailable
 	}
 	if strings.Contains(message, "invalid UTF-8") {
-		return ErrUnreadable, "the output cannot be sent, because it is not valid UTF-8 text: " +
-			"let the binary write text, or encode its output (for example with base64)"
+		return "the output cannot be sent, because it is not valid UTF-8 text: " +
+			"let the binary write text, or encode its output (for example with base64)", ErrUnreadable
 	}
 	if strings.Contains(message, "RST_STREAM") || strings.Contains(message, "stream terminated") {
-		return ErrUnavailable, fmt.Sprintf("the jobs daemon at %s broke off the answer; try again", k.where)
+		return fmt.Sprintf("the jobs daemon at %s broke off the answer; try again", k.where), ErrUnavailable
 	}
-	return nil, "the jobs daemon reports a fault of its own: " + message
+	if strings.Contains(message, "unmarshal") {
+		return fmt.Sprintf("the answer of the server at %s cannot be read: check that a jobs daemon of a fitting version listens there", k.where), nil
+	}
+	return "the jobs daemon reports a fault of its own: " + message, nil
 }
 
 // withoutJob is the error of an answer that has no job in it.
@@ -170,7 +173,7 @@ func (k call) withoutJob() *callError {
 var (
 	httpStatus = regexp.MustCompile(`unexpected HTTP status code received from server: (\d{3})`)
 	sizes      = regexp.MustCompile(`\((\d+) vs\. (\d+)\)`)
-	jargon     = regexp.MustCompile(`rpc error: code = \w+ desc = |^(grpc|transport|connection error): `)
+	jargon     = regexp.MustCompile(`^(?:(?:rpc error: code = \S+ desc =|(?:grpc|transport|connection error|proto):)\s*)+|rpc error: code = \S+ desc =\s*`)
 )
 
 // httpAnswer explains an answer that did not come from a gRPC layer. The
@@ -207,20 +210,20 @@ func (k call) notRunning(message string) string {
 	return "the job is not running: it has ended, or it is still queued, and a queued job cannot be cancelled"
 }
 
-func (k call) exhausted(message string) (error, string) {
+func (k call) exhausted(message string) (string, error) {
 	if !strings.Contains(message, "larger than max") {
-		return ErrUnavailable, "the jobs daemon is overloaded: " + message
+		return "the jobs daemon is overloaded: " + message, ErrUnavailable
 	}
 	found := sizes.FindStringSubmatch(message)
 	switch {
 	case k.method == submitMethod && found != nil:
-		return ErrTooLarge, fmt.Sprintf("the request of %s bytes is too large, the limit is %s: pass less stdin, or hand the data over in a file", found[1], found[2])
+		return fmt.Sprintf("the request of %s bytes is too large, the limit is %s: pass less stdin, or hand the data over in a file", found[1], found[2]), ErrTooLarge
 	case k.method == submitMethod:
-		return ErrTooLarge, "the request is too large for the jobs daemon: pass less stdin, or hand the data over in a file"
+		return "the request is too large for the jobs daemon: pass less stdin, or hand the data over in a file", ErrTooLarge
 	case k.method == listMethod:
-		return ErrTooLarge, fmt.Sprintf("the jobs together have more output than the %d bytes that are read at once: list fewer (by status or label), or raise Config.MaxReceive", k.received)
+		return fmt.Sprintf("the jobs together have more output than the %d bytes that are read at once: list fewer (by status or label), or raise Config.MaxReceive", k.received), ErrTooLarge
 	}
-	return ErrTooLarge, fmt.Sprintf("the job has more output than the %d bytes that are read at once: raise Config.MaxReceive, or let the binary write its output to a file", k.received)
+	return fmt.Sprintf("the job has more output than the %d bytes that are read at once: raise Config.MaxReceive, or let the binary write its output to a file", k.received), ErrTooLarge
 }
 
 const maxDaemonText = 1000

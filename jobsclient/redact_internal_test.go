@@ -23,6 +23,8 @@ func TestATokenIsReplacedInEachForm(t *testing.T) {
 func TestTextOfTheDaemonIsCleanedAndCut(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"prefixes of gRPC", "rpc error: code = Unknown desc = it broke", "it broke"},
+		{"nested prefixes of gRPC", "rpc error: code = Code(99) desc = grpc: transport: it broke: rpc error: code = Internal desc = twice", "it broke: twice"},
+		{"nothing but prefixes", "rpc error: code = Unknown desc = ", "no reason given"},
 		{"control characters", "a\x00b\r\n\x1b[31mc", "a b [31mc"},
 		{"no UTF-8", "a\xffb", "a\uFFFDb"},
 		{"nothing", " \n", "no reason given"},
