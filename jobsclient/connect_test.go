@@ -238,6 +238,19 @@ func TestAHungDaemonEndsEachCallWithinItsLimit(t *testing.T) {
 	}
 }
 
+func TestADaemonThatHangsFromTheStartIsNotTakenForAWrongAddressOnly(t *testing.T) {
+	t.Parallel()
+	d := jobstest.New(t, echo)
+	d.Hang()
+	within(t, func() {
+		err := list(context.Background())(newClient(t, d.Config())) // with the default limits: gRPC gives the greeting up first
+		if !errors.Is(err, jobsclient.ErrUnavailable) || !strings.Contains(err.Error(), "hangs") || !strings.Contains(err.Error(), d.Address()) {
+			t.Errorf("got %v", err)
+		}
+		plain(t, err)
+	})
+}
+
 func TestACallAfterAHungOneUsesAnotherConnection(t *testing.T) {
 	d := jobstest.New(t, echo)
 	cfg := d.Config()

@@ -134,7 +134,7 @@ func (c *conn) unreachable() error {
 	case err == nil && !c.outcome.tried():
 		return &dialError{text: fmt.Sprintf("the jobs daemon at %s cannot be reached", where)}
 	case err == nil:
-		return &dialError{text: fmt.Sprintf("what listens at %s does not answer as a gRPC server: check the address of the jobs daemon", where)}
+		return &dialError{text: fmt.Sprintf("what listens at %s does not answer as a gRPC server: the jobs daemon hangs, or it is something else and the address is wrong", where)}
 	case errors.Is(err, fs.ErrNotExist):
 		return &dialError{text: fmt.Sprintf("the jobs daemon is not running: there is no socket at %s", where), err: err}
 	case errors.Is(err, syscall.ECONNREFUSED):
@@ -183,8 +183,8 @@ func (t *target) checkSocket() error {
 	switch {
 	case errors.Is(err, fs.ErrPermission):
 		return notAllowed(t, err)
-	case err != nil:
-		return nil // it may come into being while the call waits
+	case info == nil: // it may come into being while the call waits
+		return nil
 	case info.IsDir():
 		return &dialError{permanent: true, text: fmt.Sprintf("%s is a directory, not the socket of the jobs daemon", t.address)}
 	case info.Mode()&fs.ModeSocket == 0 && runtime.GOOS != "windows":

@@ -143,7 +143,7 @@ func (w *watcher) recover(ctx context.Context, err *callError) error {
 		if !w.mayPass(ctx, err) {
 			return err
 		}
-	case err.final && !(w.seen && errors.Is(err, ErrUnavailable)):
+	case err.final && (!w.seen || !errors.Is(err, ErrUnavailable)):
 		return err
 	case !w.seen && time.Since(w.started) >= w.client.cfg.CallTimeout:
 		return err
