@@ -355,9 +355,15 @@ func TestLeavingAWatchEarlyEndsItAtTheDaemon(t *testing.T) {
 	d := jobstest.New(t, echo)
 	c := newClient(t, d.Config())
 	id := d.AddJob(d.Agent(), jobsclient.Job{})
-	for range c.Watch(testContext(t), id) {
-		break
-	}
+	within(t, func() {
+		for _, err := range c.Watch(context.Background(), id) {
+			if err != nil {
+				t.Error(err)
+			}
+			break
+		}
+	})
+	eventually(t, func() bool { return d.Watches() == 0 })
 	if held, _ := d.Job(id); held.Status != jobsclient.Running {
 		t.Errorf("the job is %s", held.Status)
 	}

@@ -64,6 +64,9 @@ func (d *Daemon) Conns() int {
 	return l.open()
 }
 
+// Watches returns how many watches are open.
+func (d *Daemon) Watches() int { return int(d.watches.Load()) }
+
 func (d *Daemon) record(r *http.Request, refused bool) *Call {
 	call := &Call{
 		Method:        path.Base(r.URL.Path),

@@ -66,6 +66,7 @@ type Daemon struct {
 	agent   *Agent
 
 	accepts  atomic.Int64
+	watches  atomic.Int64
 	hung     *gate
 	handlers sync.WaitGroup // requests under way
 	jobs     sync.WaitGroup // processes under way

@@ -26,8 +26,8 @@
 //
 // # What is seen
 //
-// Calls, CallsOf, Accepts and Conns tell what arrived, tokens included; Job and
-// Jobs what the daemon holds.
+// Calls, CallsOf, Accepts, Conns and Watches tell what arrived, tokens included;
+// Job and Jobs what the daemon holds.
 //
 // # What differs
 //

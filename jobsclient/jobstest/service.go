@@ -224,6 +224,8 @@ func (d *Daemon) cancel(who caller, in *jobspb.JobRequest) (*jobspb.CancelRespon
 }
 
 func (d *Daemon) watch(_ any, stream grpc.ServerStream) error {
+	d.watches.Add(1)
+	defer d.watches.Add(-1)
 	in := &jobspb.JobRequest{}
 	if err := stream.RecvMsg(in); err != nil {
 		return err
