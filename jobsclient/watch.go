@@ -25,7 +25,8 @@ const (
 // Wait returns the job once it has ended. It watches, so it costs nothing while
 // the job runs, and goes on across restarts of the daemon. When ctx ends first,
 // the error wraps the context's, the job goes on, and the last state that was
-// seen is returned beside the error (nil if there was none). Wait never
+// seen is returned beside the error (nil if there was none); the error is
+// ErrUnavailable, too, if the daemon could not be reached at the end. Wait never
 // touches the job.
 func (c *Client) Wait(ctx context.Context, jobID string) (*Job, error) {
 	var last *Job
@@ -75,6 +76,7 @@ type watcher struct {
 	started time.Time
 
 	stream *stream
+	opened time.Time // when the stream was, until its loss is dealt with
 	seen   bool
 	last   fingerprint
 	pause  time.Duration
@@ -87,10 +89,11 @@ type watcher struct {
 func (w *watcher) next(ctx context.Context) (*Job, error) {
 	for {
 		job, err := w.receive(ctx)
-		if err == nil && w.isNew(job) {
-			return job, nil
-		}
 		if err == nil {
+			w.resumed()
+			if w.isNew(job) {
+				return job, nil
+			}
 			continue
 		}
 		w.stop()
@@ -106,7 +109,7 @@ func (w *watcher) receive(ctx context.Context) (*Job, *callError) {
 		if err != nil {
 			return nil, err
 		}
-		w.stream = s
+		w.stream, w.opened = s, time.Now()
 	}
 	return w.stream.receive(ctx)
 }
@@ -126,16 +129,31 @@ func (w *watcher) isNew(job *Job) bool {
 	if w.seen && now == w.last {
 		return false
 	}
-	if w.lost {
-		w.client.cfg.Logger.Info("watch of a job resumed", zap.String("job", job.ID))
-	}
-	w.seen, w.last, w.pause, w.faults, w.lost, w.over = true, now, 0, 0, false, false
+	w.seen, w.last, w.pause, w.faults, w.over = true, now, 0, 0, false
 	return true
+}
+
+// resumed notes that the daemon has answered, if only with a state that is known.
+func (w *watcher) resumed() {
+	if w.lost {
+		w.lost = false
+		w.client.cfg.Logger.Info("watch of a job resumed", zap.String("job", w.call.job))
+	}
+}
+
+// forgive lets a stream that stood for a while make up for what was before it: a
+// job may be silent for days, in which faults that are far apart do not add up.
+func (w *watcher) forgive() {
+	if !w.opened.IsZero() && time.Since(w.opened) >= w.client.cfg.LivenessInterval {
+		w.pause, w.faults = 0, 0
+	}
+	w.opened = time.Time{}
 }
 
 // recover waits before the next try, or returns the error with which the watch
 // ends.
 func (w *watcher) recover(ctx context.Context, err *callError) error {
+	w.forgive()
 	switch {
 	case ctx.Err() != nil:
 		return w.givenUp(ctx)
@@ -179,6 +197,7 @@ func (w *watcher) givenUp(ctx context.Context) error {
 	e.text += "; the job goes on"
 	if w.lost {
 		e.text += ", but the jobs daemon could not be reached at the end"
+		e.kinds = append(e.kinds, ErrUnavailable)
 	}
 	e.status = status.New(e.status.Code(), e.text)
 	return e

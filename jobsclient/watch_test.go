@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -160,7 +163,7 @@ func TestAWaitEndsWithItsContextWhileTheDaemonIsDown(t *testing.T) {
 			time.AfterFunc(200*time.Millisecond, cancel)
 			continue
 		}
-		if !errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "could not be reached") {
+		if !errors.Is(err, context.Canceled) || !errors.Is(err, jobsclient.ErrUnavailable) || !strings.Contains(err.Error(), "could not be reached") {
 			t.Errorf("got %v", err)
 		}
 		plain(t, err)
@@ -335,6 +338,55 @@ func TestAFaultOfTheDaemonIsRetriedAFewTimes(t *testing.T) {
 	if n := len(d.CallsOf(jobstest.MethodWatch)); n < 3 || n > 8 {
 		t.Errorf("watched %d times", n)
 	}
+}
+
+func TestFaultsOfTheDaemonThatAreFarApartDoNotAddUp(t *testing.T) {
+	d := jobstest.New(t, echo)
+	core, logs := observer.New(zapcore.InfoLevel)
+	cfg := d.Config()
+	cfg.LivenessInterval, cfg.Logger = 50*time.Millisecond, zap.New(core)
+	id, done := waiting(t, d, cfg)
+	const rounds = 8
+	for range rounds {
+		d.Inject(jobstest.Fault{Method: jobstest.MethodWatch, Times: 1, Err: status.Error(codes.Internal, "database is locked")})
+		watches := len(d.CallsOf(jobstest.MethodWatch))
+		d.Cut()
+		eventually(t, func() bool { return len(d.CallsOf(jobstest.MethodWatch)) >= watches+2 })
+		// A question beside the watch shows that it has stood for its interval.
+		gets := len(d.CallsOf(jobstest.MethodGet))
+		eventually(t, func() bool { return len(d.CallsOf(jobstest.MethodGet)) > gets })
+	}
+	d.Finish(id, "ok", 0)
+	job, err := done()
+	if err != nil || job.Stdout != "ok" {
+		t.Errorf("got %+v, %v", job, err)
+	}
+	if n := logs.FilterMessage("watch of a job resumed").Len(); n != rounds {
+		t.Errorf("resumed %d times by the log, want %d", n, rounds)
+	}
+}
+
+func TestAWaitThatResumedWithTheSameStateDoesNotSayThatTheDaemonIsOutOfReach(t *testing.T) {
+	d := jobstest.New(t, echo)
+	core, logs := observer.New(zapcore.InfoLevel)
+	cfg := d.Config()
+	cfg.Logger = zap.New(core)
+	c := newClient(t, cfg)
+	id := d.AddJob(d.Agent(), jobsclient.Job{})
+	d.Inject(jobstest.Fault{Method: jobstest.MethodWatch, Times: 1, CutAfter: 1})
+	ctx, cancel := context.WithCancel(context.Background())
+	answer := make(chan error, 1)
+	go func() {
+		_, err := c.Wait(ctx, id)
+		answer <- err
+	}()
+	eventually(t, func() bool { return logs.FilterMessage("watch of a job resumed").Len() == 1 })
+	cancel()
+	within(t, func() {
+		if err := <-answer; !errors.Is(err, context.Canceled) || errors.Is(err, jobsclient.ErrUnavailable) || strings.Contains(err.Error(), "reached") {
+			t.Errorf("got %v", err)
+		}
+	})
 }
 
 func TestAStateThatIsNotKnownEndsAWaitOnceTheJobHasATimeOfItsEnd(t *testing.T) {
