@@ -43,8 +43,8 @@ const runningTail = 2 << 10
 // binary's output; of one that runs the end of its output.
 func describe(job *jobsclient.Job, note string) fantasy.ToolResponse {
 	shown := jobText{
-		JobID:  job.ID,
-		Status: string(job.Status),
+		JobID:  shownID(job.ID),
+		Status: shownStatus(job),
 		Error:  text.Cut(job.Error, runningTail),
 		Note:   note,
 	}
@@ -61,10 +61,14 @@ func describe(job *jobsclient.Job, note string) fantasy.ToolResponse {
 		shown.Stdout, shown.Stderr = tail(job.Stdout), tail(job.Stderr)
 	}
 	return jobAnswer(shown, JobResult{
-		JobID: job.ID, Status: string(job.Status), ExitCode: job.ExitCode, ElapsedMS: elapsed.Milliseconds(),
+		JobID: shown.JobID, Status: shown.Status, ExitCode: job.ExitCode, ElapsedMS: elapsed.Milliseconds(),
 		StdoutBytes: len(job.Stdout), StderrBytes: len(job.Stderr),
 	})
 }
+
+// shownStatus is the state of a job as answers repeat it: a newer daemon may have
+// states that are not known here.
+func shownStatus(job *jobsclient.Job) string { return text.Line(string(job.Status), 100) }
 
 // bounded cuts two streams so that together, as JSON, they are no longer than a
 // binary's output may be, notices aside. What one does not need the other gets.
@@ -85,14 +89,30 @@ func bounded(stdout, stderr string) (string, string) {
 // window reads only the ends of a long stream, which is all that can be shown.
 func window(s string) *text.Stream {
 	const size = 2 * text.DefaultMax
+	if notice := notText(s); notice != "" {
+		return text.NewStream([]byte(notice), nil, 0)
+	}
 	if len(s) <= 2*size {
 		return text.NewStream([]byte(s), nil, 0)
 	}
 	return text.NewStream([]byte(s[:size]), []byte(s[len(s)-size:]), int64(len(s)-2*size))
 }
 
+// notText announces output that is valid UTF-8 and no text all the same, such as
+// NULs; of text it returns "".
+func notText(s string) string {
+	mediaType := text.BinaryType([]byte(s[:min(len(s), text.SniffLen)]))
+	if mediaType == "" {
+		return ""
+	}
+	return fmt.Sprintf("(%d bytes of %s, which is not shown; let the binary write it to a file, or text instead)", len(s), mediaType)
+}
+
 // tail returns the end of a stream, and says how much stands before it.
 func tail(s string) string {
+	if notice := notText(s); notice != "" {
+		return notice
+	}
 	if len(s) <= runningTail {
 		return text.Clean(s)
 	}

@@ -85,3 +85,16 @@ func TestOutputIsCleaned(t *testing.T) {
 		t.Errorf("got %q", got["stdout"])
 	}
 }
+
+func TestOutputThatIsNoTextIsAnnouncedWithItsSize(t *testing.T) {
+	s := newSet(t, jobstest.Options{}, nil)
+	for name, status := range map[string]jobsclient.Status{"of a job that runs": jobsclient.Running, "of a job that has ended": jobsclient.Done} {
+		t.Run(name, func(t *testing.T) {
+			job := s.d.AddJob(s.d.Agent(), jobsclient.Job{Status: status, Stdout: strings.Repeat("\x00", 1000), Stderr: "a warning\n"})
+			got := s.ok(context.Background(), "job_status", id(job))
+			if text, _ := got["stdout"].(string); !strings.Contains(text, "1000 bytes of application/octet-stream") || got["stderr"] != "a warning\n" {
+				t.Errorf("got %v", got)
+			}
+		})
+	}
+}

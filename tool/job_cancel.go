@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"charm.land/fantasy"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
 	"github.com/fantasytools/fantasytools/internal/typed"
 	"github.com/fantasytools/fantasytools/jobsclient"
@@ -15,16 +17,16 @@ import (
 const settle = time.Second
 
 func (j *jobTools) cancel(ctx context.Context, in JobIDInput, _ fantasy.ToolCall) (fantasy.ToolResponse, error) {
-	question, stop := j.question(ctx)
-	defer stop()
-	err := j.client.Cancel(question, in.JobID)
+	id := in.id()
+	err := j.client.Cancel(withoutDeadline(ctx), id)
 	switch {
 	case err == nil:
-		return j.cancelled(ctx, in.JobID), nil
+		return j.cancelled(ctx, id), nil
 	case errors.Is(err, jobsclient.ErrNotRunning):
-		return j.notRunning(ctx, in.JobID)
-	case ctx.Err() == nil && question.Err() != nil:
-		return unconfirmed(in.JobID), nil
+		return j.notRunning(ctx, id)
+	case ctx.Err() == nil && status.Code(err) == codes.DeadlineExceeded:
+		// The client's limit was over after the request had been sent.
+		return unconfirmed(id), nil
 	}
 	return typed.Failure(ctx, err)
 }
@@ -36,8 +38,8 @@ func (j *jobTools) cancelled(ctx context.Context, id string) fantasy.ToolRespons
 	job, err := j.client.Wait(moment, id)
 	switch {
 	case job == nil:
-		return jobAnswer(jobText{JobID: id, Status: string(jobsclient.Running), Note: "cancel accepted; call job_status to see how the job ended"},
-			JobResult{JobID: id, Status: string(jobsclient.Running)})
+		return jobAnswer(jobText{JobID: shownID(id), Status: string(jobsclient.Running), Note: "cancel accepted; call job_status to see how the job ended"},
+			JobResult{JobID: shownID(id), Status: string(jobsclient.Running)})
 	case err != nil:
 		return describe(job, "cancel accepted; the job is about to end, call job_status to see how")
 	case job.Status == jobsclient.Cancelled:
@@ -67,6 +69,6 @@ func unconfirmed(id string) fantasy.ToolResponse {
 	return jobAnswer(struct {
 		JobID string `json:"job_id"`
 		Note  string `json:"note"`
-	}{id, "cancel requested, not confirmed: the jobs daemon did not answer in time; call job_status to see the job's state"},
-		JobResult{JobID: id})
+	}{shownID(id), "cancel requested, not confirmed: the jobs daemon did not answer in time; call job_status to see the job's state"},
+		JobResult{JobID: shownID(id)})
 }

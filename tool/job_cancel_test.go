@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fantasytools/fantasytools/jobsclient"
 	"github.com/fantasytools/fantasytools/jobsclient/jobstest"
@@ -33,11 +32,19 @@ func TestCancellingTwiceOrAFinishedJobAnswersItsState(t *testing.T) {
 }
 
 func TestACancelThatIsNotAnsweredIsNotConfirmed(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
-	s.jobs.limit = 200 * time.Millisecond
+	s := newSet(t, jobstest.Options{}, impatient)
 	s.d.Inject(jobstest.Fault{Method: jobstest.MethodCancel, Hang: true})
 	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
 	if got := s.ok(context.Background(), "job_cancel", id(job)); !strings.Contains(fmt.Sprint(got["note"]), "cancel requested, not confirmed") || got["job_id"] != job {
 		t.Errorf("got %v", got)
+	}
+}
+
+func TestACancelThatDidNotReachTheDaemonIsNotSaidToBeRequested(t *testing.T) {
+	s := newSet(t, jobstest.Options{}, impatient)
+	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
+	s.d.Hang()
+	if text := s.refused(context.Background(), "job_cancel", id(job)); strings.Contains(text, "requested") || !strings.Contains(text, "does not answer") {
+		t.Error(text)
 	}
 }

@@ -66,7 +66,7 @@ func (j *jobTools) list(ctx context.Context, in ListJobsInput, _ fantasy.ToolCal
 }
 
 func listed(job *jobsclient.Job) listedJob {
-	l := listedJob{JobID: job.ID, Status: string(job.Status), Bin: text.Line(job.Bin, 200)}
+	l := listedJob{JobID: shownID(job.ID), Status: shownStatus(job), Bin: text.Line(job.Bin, 200)}
 	if job.Status == jobsclient.Done {
 		l.ExitCode = &job.ExitCode
 	}

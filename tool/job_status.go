@@ -10,7 +10,7 @@ import (
 )
 
 func (j *jobTools) status(ctx context.Context, in JobIDInput, _ fantasy.ToolCall) (fantasy.ToolResponse, error) {
-	job, err := j.client.Get(withoutDeadline(ctx), in.JobID)
+	job, err := j.client.Get(withoutDeadline(ctx), in.id())
 	if err != nil {
 		return typed.Failure(ctx, err)
 	}

@@ -37,6 +37,7 @@ func (j *jobTools) submit(ctx context.Context, in SubmitJobInput, _ fantasy.Tool
 	case err != nil:
 		return typed.Failure(ctx, err)
 	}
+	id = shownID(id)
 	return jobAnswer(submitted{JobID: id}, JobResult{JobID: id, Status: string(jobsclient.Pending)}), nil
 }
 

@@ -15,16 +15,16 @@ import (
 // wait is job_wait. It promises that a job does not outlive a turn that was
 // cancelled while it waited; a deadline that passes is no cancel.
 func (j *jobTools) wait(ctx context.Context, in JobIDInput, _ fantasy.ToolCall) (fantasy.ToolResponse, error) {
-	answer, err := j.await(ctx, in.JobID, "job_wait")
+	answer, err := j.await(ctx, in.id(), "job_wait")
 	if errors.Is(err, context.Canceled) && errors.Is(ctx.Err(), context.Canceled) {
-		j.abandon(ctx, in.JobID)
+		j.abandon(ctx, in.id())
 	}
 	return answer, err
 }
 
 // watch is job_watch, which leaves the job alone.
 func (j *jobTools) watch(ctx context.Context, in JobIDInput, _ fantasy.ToolCall) (fantasy.ToolResponse, error) {
-	return j.await(ctx, in.JobID, "job_watch")
+	return j.await(ctx, in.id(), "job_watch")
 }
 
 func (j *jobTools) await(ctx context.Context, id, name string) (fantasy.ToolResponse, error) {
@@ -40,10 +40,14 @@ func (j *jobTools) await(ctx context.Context, id, name string) (fantasy.ToolResp
 	case job == nil:
 		return fantasy.NewTextErrorResponse(fmt.Sprintf(
 			"The state of job %s could not be read within %v: the jobs daemon did not answer in time. The job is not touched; call %s again.",
-			id, time.Since(begin).Round(100*time.Millisecond), name)), nil
+			shownID(id), time.Since(begin).Round(100*time.Millisecond), name)), nil
 	}
 	note := fmt.Sprintf("still %s after waiting %v; the job goes on, call %s again to go on waiting",
-		job.Status, time.Since(begin).Round(100*time.Millisecond), name)
+		shownStatus(job), time.Since(begin).Round(100*time.Millisecond), name)
+	if errors.Is(err, jobsclient.ErrUnavailable) {
+		note = fmt.Sprintf("the jobs daemon could not be reached any more when the wait of %v was over: this is the last state that was seen; call %s again to go on waiting",
+			time.Since(begin).Round(100*time.Millisecond), name)
+	}
 	return describe(job, note), nil
 }
 

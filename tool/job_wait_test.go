@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
 	"github.com/fantasytools/fantasytools/jobsclient"
 	"github.com/fantasytools/fantasytools/jobsclient/jobstest"
 )
@@ -30,6 +34,27 @@ func TestAWaitThatReachesTheTurnsDeadlineSaysThatTheJobGoesOn(t *testing.T) {
 				t.Errorf("the job is %s", j.Status)
 			}
 		})
+	}
+}
+
+func TestAWaitThatEndsWhileTheDaemonIsDownDoesNotSayThatTheJobRuns(t *testing.T) {
+	core, logs := observer.New(zapcore.WarnLevel)
+	s := newSet(t, jobstest.Options{}, func(cfg *jobsclient.Config) { cfg.Logger = zap.New(core) })
+	s.jobs.maxWait = 3 * time.Second
+	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{Stdout: "so far"})
+	s.d.Inject(jobstest.Fault{Method: jobstest.MethodWatch, CutAfter: 1})
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for logs.Len() == 0 { // the loss of a watch that had brought a state
+			time.Sleep(time.Millisecond)
+		}
+		s.d.Kill()
+	}()
+	got := s.ok(context.Background(), "job_wait", id(job))
+	<-ended
+	if note := fmt.Sprint(got["note"]); strings.Contains(note, "still running") || !strings.Contains(note, "could not be reached") || got["job_id"] != job || got["stdout"] != "so far" {
+		t.Errorf("got %v", got)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"charm.land/fantasy"
 	"go.uber.org/zap"
 
+	"github.com/fantasytools/fantasytools/internal/text"
 	"github.com/fantasytools/fantasytools/internal/typed"
 	"github.com/fantasytools/fantasytools/jobsclient"
 )
@@ -22,9 +23,8 @@ const MaxWait = 10 * time.Minute
 const SessionLabel = "io.openotters.session-id"
 
 const (
-	callLimit   = 15 * time.Second // for one question to the daemon, whatever time the turn has
-	cancelLimit = 2 * time.Second  // for the cancel behind a cancelled job_wait
-	deadlineGap = time.Second      // between the answer of a wait and the turn's deadline
+	cancelLimit = 2 * time.Second // for the cancel behind a cancelled job_wait
+	deadlineGap = time.Second     // between the answer of a wait and the turn's deadline
 )
 
 var (
@@ -45,8 +45,9 @@ var (
 // BuildJobTools returns job_submit, job_status and job_wait for the daemon that
 // the environment names in OTTERSD_URL and OTTERS_AGENT_TOKEN, on one client
 // that connects at the first call and lives as long as the process. A token
-// that changes in the environment is followed. Without both variables there are no tools; if one of them is set, zap's global logger
-// gets a warning that names the other.
+// that changes in the environment is followed. Without both variables there are
+// no tools; if one of them is set, zap's global logger gets a warning that names
+// the other.
 func BuildJobTools() []fantasy.AgentTool {
 	j := jobToolsFromEnv()
 	if j == nil {
@@ -112,12 +113,11 @@ func (j *jobTools) all() []fantasy.AgentTool {
 type jobTools struct {
 	client  *jobsclient.Client
 	maxWait time.Duration
-	limit   time.Duration
 	hasList bool // whether job_list is among the tools
 }
 
 func newJobTools(c *jobsclient.Client) *jobTools {
-	return &jobTools{client: c, maxWait: MaxWait, limit: callLimit}
+	return &jobTools{client: c, maxWait: MaxWait}
 }
 
 func (j *jobTools) basic() []fantasy.AgentTool {
@@ -139,6 +139,14 @@ type JobIDInput struct {
 	JobID string `json:"job_id" jsonschema:"description=The job's id, as job_submit or job_list gave it"`
 }
 
+// id is the job's id without the white space that models put around it: no id
+// has any.
+func (in JobIDInput) id() string { return strings.TrimSpace(in.JobID) }
+
+// shownID is an id as answers repeat it: it comes from a model or a daemon, and
+// may be anything of any length.
+func shownID(id string) string { return text.Line(id, 100) }
+
 type sessionKey struct{}
 
 // WithSession returns a context in which jobs are submitted for, and listed of,
@@ -150,10 +158,4 @@ func WithSession(ctx context.Context, id string) context.Context {
 func sessionOf(ctx context.Context) string {
 	id, _ := ctx.Value(sessionKey{}).(string)
 	return id
-}
-
-// question returns the context of one question to the daemon. The turn's own
-// deadline may be hours away, so this has another.
-func (j *jobTools) question(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, j.limit)
 }

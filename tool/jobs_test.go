@@ -57,6 +57,9 @@ func newSet(t *testing.T, o jobstest.Options, change func(*jobsclient.Config)) *
 	return &set{t: t, d: d, jobs: j, tools: j.all()}
 }
 
+// impatient makes calls give a hung daemon up soon.
+func impatient(cfg *jobsclient.Config) { cfg.CallTimeout = 300 * time.Millisecond }
+
 func (s *set) run(ctx context.Context, name, input string) (fantasy.ToolResponse, error) {
 	s.t.Helper()
 	for _, tool := range s.tools {
@@ -214,11 +217,47 @@ func TestATokenThatWasTakenOutOfTheEnvironmentIsKept(t *testing.T) {
 
 func TestAnIDOfAnyLengthAndContentIsShownShort(t *testing.T) {
 	s := newSet(t, jobstest.Options{}, nil)
-	for _, input := range []string{`{"job_id":"a\u0000b\nc"}`, id(strings.Repeat("x", 1<<20)), `{"job_id":"\u202eü"}`} {
+	inputs := []string{`{"job_id":"a\u0000b\nc"}`, id(strings.Repeat("x", 1<<20)), `{"job_id":"\u202eü"}`}
+	for _, input := range inputs {
 		for _, name := range []string{"job_status", "job_wait", "job_cancel"} {
 			if text := s.refused(context.Background(), name, input); len(text) > 500 || strings.ContainsAny(text, "\n\u202e") {
 				t.Errorf("%s: %d bytes: %.100q", name, len(text), text)
 			}
+		}
+	}
+	slow := newSet(t, jobstest.Options{}, impatient)
+	slow.d.Inject(jobstest.Fault{Hang: true})
+	for _, input := range inputs {
+		for _, name := range []string{"job_status", "job_wait", "job_cancel"} {
+			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+			answer, err := slow.run(ctx, name, input)
+			if err != nil || len(answer.Content) > 500 || strings.ContainsAny(answer.Content, "\n\u202e") {
+				t.Errorf("%s of a daemon that does not answer: %d bytes: %.100q, %v", name, len(answer.Content), answer.Content, err)
+			}
+			cancel()
+		}
+	}
+}
+
+func TestWhatADaemonSaysOfAJobIsBounded(t *testing.T) {
+	s := newSet(t, jobstest.Options{}, nil)
+	long := strings.Repeat("x\n", 1<<19)
+	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{Status: jobsclient.Status(long), Bin: long, Error: long, Stdout: long})
+	s.d.AddJob(s.d.Agent(), jobsclient.Job{ID: long, Status: jobsclient.Done})
+	for name, input := range map[string]string{"job_status": id(job), "job_list": `{}`} {
+		answer, err := s.run(context.Background(), name, input)
+		if err != nil || answer.IsError || len(answer.Content) > 12<<10 || len(answer.Metadata) > 1<<10 {
+			t.Errorf("%s: %d bytes, metadata of %d, %v", name, len(answer.Content), len(answer.Metadata), err)
+		}
+	}
+}
+
+func TestWhiteSpaceAroundAnIDIsIgnored(t *testing.T) {
+	s := newSet(t, jobstest.Options{}, nil)
+	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{Status: jobsclient.Done})
+	for _, name := range []string{"job_status", "job_wait", "job_watch", "job_cancel"} {
+		if got := s.ok(context.Background(), name, id(" "+job+"\n")); got["job_id"] != job {
+			t.Errorf("%s: %v", name, got)
 		}
 	}
 }
@@ -258,11 +297,10 @@ func TestNoToolHangsOrReturnsAGoErrorWhileTheDaemonIsDownOrHangs(t *testing.T) {
 		for name, input := range inputs {
 			t.Run(name+" while it is "+what, func(t *testing.T) {
 				t.Parallel()
-				s := newSet(t, jobstest.Options{}, func(cfg *jobsclient.Config) { cfg.CallTimeout = 300 * time.Millisecond })
-				s.jobs.limit = 300 * time.Millisecond
+				s := newSet(t, jobstest.Options{}, impatient)
 				fault(s.d)
 				answer, err := s.run(context.Background(), name, input)
-				if err != nil || answer.Content == "" || !answer.IsError && name != "job_cancel" {
+				if err != nil || answer.Content == "" || !answer.IsError {
 					t.Errorf("got %+v, %v", answer, err)
 				}
 			})
