@@ -32,11 +32,13 @@ func Example() {
 	ctx := context.Background()
 	id, err := client.Submit(ctx, jobsclient.SubmitRequest{Bin: "report", Args: []string{"--year", "2025"}})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	job, err := client.Wait(ctx, id)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	fmt.Print(job.Status, " ", job.ExitCode, " ", job.Stdout)
 	// Output: done 0 42 rows
@@ -50,16 +52,18 @@ func ExampleClient_Wait() {
 	defer func() { _ = client.Close() }()
 	id, err := client.Submit(context.Background(), jobsclient.SubmitRequest{Bin: "sleep"})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 
-	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	job, err := client.Wait(ctx, id)
 	fmt.Println(job.Status, errors.Is(err, context.DeadlineExceeded))
 
 	if err := client.Cancel(context.Background(), id); err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	job, err = client.Wait(context.Background(), id)
 	fmt.Println(job.Status, err)
@@ -77,12 +81,14 @@ func ExampleClient_List() {
 	for _, year := range []string{"2024", "2025"} {
 		req := jobsclient.SubmitRequest{Bin: "report", Args: []string{year}, Labels: map[string]string{"year": year}}
 		if _, err := client.Submit(ctx, req); err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 	}
 	jobs, err := client.List(ctx, jobsclient.ListOptions{Labels: map[string]string{"year": "2025"}})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	for _, job := range jobs {
 		fmt.Println(job.Bin, job.Args)

@@ -8,11 +8,10 @@ import (
 	"time"
 
 	"github.com/fantasytools/fantasytools/jobsclient"
-	"github.com/fantasytools/fantasytools/jobsclient/jobstest"
 )
 
 func TestAJobWhoseBinaryFailedIsNoErrorOfTheTool(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	ctx := context.Background()
 	job := s.ok(ctx, "job_submit", `{"bin":"fail"}`)["job_id"].(string)
 	if got := s.ok(ctx, "job_wait", id(job)); got["exit_code"] != 3.0 || got["stderr"] != "no such table\n" {
@@ -25,7 +24,7 @@ func TestAJobWhoseBinaryFailedIsNoErrorOfTheTool(t *testing.T) {
 }
 
 func TestTheStatusOfARunningJobIsShortAndPointsToJobWait(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{Stdout: strings.Repeat("line\n", 100_000) + "the end ü", Started: time.Now().Add(-90 * time.Second)})
 	for range 5 {
 		answer, err := s.run(context.Background(), "job_status", id(job))
@@ -45,7 +44,7 @@ func TestTheStatusOfARunningJobIsShortAndPointsToJobWait(t *testing.T) {
 }
 
 func TestMuchOutputIsShownWithinTheBoundOfABinarys(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	tests := map[string]struct{ stdout, stderr string }{
 		"five MiB":                    {"first\n" + strings.Repeat("x", 5<<20) + "\nlast", ""},
 		"forty MB of lines":           {"first\n" + strings.Repeat("0123456789abcde\n", 40<<20/16) + "last", ""},
@@ -79,7 +78,7 @@ func TestMuchOutputIsShownWithinTheBoundOfABinarys(t *testing.T) {
 }
 
 func TestOutputIsCleaned(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{Status: jobsclient.Done, Stdout: "\x1b[31mred\x1b[0m 1%\r100%\x00\n<&>"})
 	if got := s.ok(context.Background(), "job_wait", id(job)); got["stdout"] != "100%\n<&>" {
 		t.Errorf("got %q", got["stdout"])
@@ -87,7 +86,7 @@ func TestOutputIsCleaned(t *testing.T) {
 }
 
 func TestOutputThatIsNoTextIsAnnouncedWithItsSize(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	for name, status := range map[string]jobsclient.Status{"of a job that runs": jobsclient.Running, "of a job that has ended": jobsclient.Done} {
 		t.Run(name, func(t *testing.T) {
 			job := s.d.AddJob(s.d.Agent(), jobsclient.Job{Status: status, Stdout: strings.Repeat("\x00", 1000), Stderr: "a warning\n"})

@@ -11,7 +11,7 @@ import (
 )
 
 func TestCancellingTwiceOrAFinishedJobAnswersItsState(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	ctx := context.Background()
 	job := s.ok(ctx, "job_submit", `{"bin":"sleep"}`)["job_id"].(string)
 	steps := []struct{ job, status, note string }{
@@ -32,7 +32,7 @@ func TestCancellingTwiceOrAFinishedJobAnswersItsState(t *testing.T) {
 }
 
 func TestACancelThatIsNotAnsweredIsNotConfirmed(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, impatient)
+	s := newSet(t, impatient)
 	s.d.Inject(jobstest.Fault{Method: jobstest.MethodCancel, Hang: true})
 	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
 	if got := s.ok(context.Background(), "job_cancel", id(job)); !strings.Contains(fmt.Sprint(got["note"]), "cancel requested, not confirmed") || got["job_id"] != job {
@@ -41,7 +41,7 @@ func TestACancelThatIsNotAnsweredIsNotConfirmed(t *testing.T) {
 }
 
 func TestACancelThatDidNotReachTheDaemonIsNotSaidToBeRequested(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, impatient)
+	s := newSet(t, impatient)
 	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
 	s.d.Hang()
 	if text := s.refused(context.Background(), "job_cancel", id(job)); strings.Contains(text, "requested") || !strings.Contains(text, "does not answer") {

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/fantasytools/fantasytools/jobsclient"
-	"github.com/fantasytools/fantasytools/jobsclient/jobstest"
 )
 
 func (s *set) listed(ctx context.Context, input string) []listedJob {
@@ -26,7 +25,7 @@ func (s *set) listed(ctx context.Context, input string) []listedJob {
 }
 
 func TestJobsCarryTheSessionOfTheContextAndAreListedByIt(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	one, two := WithSession(context.Background(), "one"), WithSession(context.Background(), "two")
 	a := s.ok(one, "job_submit", `{"bin":"echo","labels":{"io.openotters.session-id":"forged","k":"v"}}`)["job_id"].(string)
 	b := s.ok(two, "job_submit", `{"bin":"echo"}`)["job_id"].(string)
@@ -62,7 +61,7 @@ func TestJobsCarryTheSessionOfTheContextAndAreListedByIt(t *testing.T) {
 }
 
 func TestAListIsBoundedNewestFirstAndWithoutOutput(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	now := time.Now()
 	var ids []string
 	for i := range 150 {
@@ -88,7 +87,7 @@ func TestAListIsBoundedNewestFirstAndWithoutOutput(t *testing.T) {
 }
 
 func TestOneUnreadableJobDoesNotHideTheOthers(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	s.d.AddJob(s.d.Agent(), jobsclient.Job{Status: jobsclient.Done, Stdout: "\xff"})
 	running := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
 	got := s.listed(context.Background(), `{}`)

@@ -19,7 +19,7 @@ import (
 func TestAWaitThatReachesTheTurnsDeadlineSaysThatTheJobGoesOn(t *testing.T) {
 	for _, name := range []string{"job_wait", "job_watch"} {
 		t.Run(name, func(t *testing.T) {
-			s := newSet(t, jobstest.Options{}, nil)
+			s := newSet(t, nil)
 			job := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
 			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 			defer cancel()
@@ -39,7 +39,7 @@ func TestAWaitThatReachesTheTurnsDeadlineSaysThatTheJobGoesOn(t *testing.T) {
 
 func TestAWaitThatEndsWhileTheDaemonIsDownDoesNotSayThatTheJobRuns(t *testing.T) {
 	core, logs := observer.New(zapcore.WarnLevel)
-	s := newSet(t, jobstest.Options{}, func(cfg *jobsclient.Config) { cfg.Logger = zap.New(core) })
+	s := newSet(t, func(cfg *jobsclient.Config) { cfg.Logger = zap.New(core) })
 	s.jobs.maxWait = 3 * time.Second
 	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{Stdout: "so far"})
 	s.d.Inject(jobstest.Fault{Method: jobstest.MethodWatch, CutAfter: 1})
@@ -59,7 +59,7 @@ func TestAWaitThatEndsWhileTheDaemonIsDownDoesNotSayThatTheJobRuns(t *testing.T)
 }
 
 func TestAWaitEndsAfterMaxWait(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	s.jobs.maxWait = 500 * time.Millisecond
 	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
 	if got := s.ok(context.Background(), "job_wait", id(job)); !strings.Contains(fmt.Sprint(got["note"]), "still running") {
@@ -70,7 +70,7 @@ func TestAWaitEndsAfterMaxWait(t *testing.T) {
 func TestATurnThatIsCancelledDuringJobWaitCancelsTheJobAndDuringJobWatchDoesNot(t *testing.T) {
 	for name, want := range map[string]jobsclient.Status{"job_wait": jobsclient.Cancelled, "job_watch": jobsclient.Running} {
 		t.Run(name, func(t *testing.T) {
-			s := newSet(t, jobstest.Options{}, nil)
+			s := newSet(t, nil)
 			job := s.ok(context.Background(), "job_submit", `{"bin":"sleep"}`)["job_id"].(string)
 			ctx, cancel := context.WithCancel(context.Background())
 			go func() {
@@ -95,7 +95,7 @@ func TestATurnThatIsCancelledDuringJobWaitCancelsTheJobAndDuringJobWatchDoesNot(
 }
 
 func TestACancelledJobWaitReturnsSoonAlsoFromADaemonThatDoesNotAnswer(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	s.d.Inject(jobstest.Fault{Method: jobstest.MethodCancel, Hang: true})
 	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -126,7 +126,7 @@ func TestAWaitOutlivesTheDaemonsDeath(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newSet(t, jobstest.Options{}, nil)
+			s := newSet(t, nil)
 			job := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
 			s.d.Inject(jobstest.Fault{Method: jobstest.MethodWatch, Times: 1, CutAfter: 1})
 			ended := make(chan struct{})

@@ -3,7 +3,6 @@ package tool_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"charm.land/fantasy"
 
@@ -17,7 +16,8 @@ import (
 func ExampleNewJobTools() {
 	daemon, err := jobstest.Start(jobstest.Options{Bins: map[string]jobstest.Bin{"report": jobstest.Prints("42 rows\n", 0)}})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer daemon.Close()
 	client := jobsclient.New(daemon.Config())
@@ -31,11 +31,13 @@ func ExampleNewJobTools() {
 	ctx := tool.WithSession(context.Background(), "session-7")
 	answer, err := tools[0].Run(ctx, fantasy.ToolCall{Name: "job_submit", Input: `{"bin":"report"}`})
 	if err != nil || answer.IsError {
-		log.Fatal(answer.Content, err)
+		fmt.Println(answer.Content, err)
+		return
 	}
 	answer, err = tools[2].Run(ctx, fantasy.ToolCall{Name: "job_wait", Input: answer.Content})
 	if err != nil || answer.IsError {
-		log.Fatal(answer.Content, err)
+		fmt.Println(answer.Content, err)
+		return
 	}
 	fmt.Println(daemon.Jobs()[0].Stdout, daemon.Jobs()[0].Labels[tool.SessionLabel])
 	// Output:

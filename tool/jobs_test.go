@@ -41,12 +41,9 @@ type set struct {
 	tools []fantasy.AgentTool
 }
 
-func newSet(t *testing.T, o jobstest.Options, change func(*jobsclient.Config)) *set {
+func newSet(t *testing.T, change func(*jobsclient.Config)) *set {
 	t.Helper()
-	if o.Bins == nil {
-		o.Bins = bins
-	}
-	d := jobstest.New(t, o)
+	d := jobstest.New(t, jobstest.Options{Bins: bins})
 	cfg := d.Config()
 	if change != nil {
 		change(&cfg)
@@ -216,7 +213,7 @@ func TestATokenThatWasTakenOutOfTheEnvironmentIsKept(t *testing.T) {
 }
 
 func TestAnIDOfAnyLengthAndContentIsShownShort(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	inputs := []string{`{"job_id":"a\u0000b\nc"}`, id(strings.Repeat("x", 1<<20)), `{"job_id":"\u202eü"}`}
 	for _, input := range inputs {
 		for _, name := range []string{"job_status", "job_wait", "job_cancel"} {
@@ -225,7 +222,7 @@ func TestAnIDOfAnyLengthAndContentIsShownShort(t *testing.T) {
 			}
 		}
 	}
-	slow := newSet(t, jobstest.Options{}, impatient)
+	slow := newSet(t, impatient)
 	slow.d.Inject(jobstest.Fault{Hang: true})
 	for _, input := range inputs {
 		for _, name := range []string{"job_status", "job_wait", "job_cancel"} {
@@ -240,7 +237,7 @@ func TestAnIDOfAnyLengthAndContentIsShownShort(t *testing.T) {
 }
 
 func TestWhatADaemonSaysOfAJobIsBounded(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	long := strings.Repeat("x\n", 1<<19)
 	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{Status: jobsclient.Status(long), Bin: long, Error: long, Stdout: long})
 	s.d.AddJob(s.d.Agent(), jobsclient.Job{ID: long, Status: jobsclient.Done})
@@ -253,7 +250,7 @@ func TestWhatADaemonSaysOfAJobIsBounded(t *testing.T) {
 }
 
 func TestWhiteSpaceAroundAnIDIsIgnored(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{Status: jobsclient.Done})
 	for _, name := range []string{"job_status", "job_wait", "job_watch", "job_cancel"} {
 		if got := s.ok(context.Background(), name, id(" "+job+"\n")); got["job_id"] != job {
@@ -275,7 +272,7 @@ func openDescriptors(t *testing.T) int {
 }
 
 func TestAJobIsSubmittedAndWaitedFor(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	ctx := context.Background()
 	job := s.ok(ctx, "job_submit", `{"bin":"echo","args":["a b"],"stdin":"in","labels":{"k":"v"}}`)["job_id"].(string)
 	got := s.ok(ctx, "job_wait", id(job))
@@ -297,7 +294,7 @@ func TestNoToolHangsOrReturnsAGoErrorWhileTheDaemonIsDownOrHangs(t *testing.T) {
 		for name, input := range inputs {
 			t.Run(name+" while it is "+what, func(t *testing.T) {
 				t.Parallel()
-				s := newSet(t, jobstest.Options{}, impatient)
+				s := newSet(t, impatient)
 				fault(s.d)
 				answer, err := s.run(context.Background(), name, input)
 				if err != nil || answer.Content == "" || !answer.IsError {
@@ -309,7 +306,7 @@ func TestNoToolHangsOrReturnsAGoErrorWhileTheDaemonIsDownOrHangs(t *testing.T) {
 }
 
 func TestALostSubmitSaysThatTheJobMayExistAndHowToLook(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	s.d.Inject(jobstest.Fault{Method: jobstest.MethodSubmit, LoseAnswer: true})
 	remove := s.d.Inject(jobstest.Fault{Method: jobstest.MethodList, Err: status.Error(codes.PermissionDenied, "no")})
 	if text := s.refused(context.Background(), "job_submit", `{"bin":"echo"}`); !strings.Contains(text, "may exist") || !strings.Contains(text, "job_list") {
@@ -322,7 +319,7 @@ func TestALostSubmitSaysThatTheJobMayExistAndHowToLook(t *testing.T) {
 }
 
 func TestATooLargeStdinSaysTheLimit(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	s.d.Inject(jobstest.Fault{Method: jobstest.MethodSubmit, Err: status.Error(codes.ResourceExhausted, "grpc: received message larger than max (5242900 vs. 4194304)")})
 	if text := s.refused(context.Background(), "job_submit", `{"bin":"echo","stdin":"x"}`); !strings.Contains(text, "the limit is 4194304") {
 		t.Error(text)
@@ -330,7 +327,7 @@ func TestATooLargeStdinSaysTheLimit(t *testing.T) {
 }
 
 func TestInputThatIsWrongIsRefusedInPlainWords(t *testing.T) {
-	s := newSet(t, jobstest.Options{}, nil)
+	s := newSet(t, nil)
 	for name, inputs := range map[string][]string{
 		"job_submit": {``, `{}`, `{"bin":""}`, `{"bin":"nope"}`, `{"bin":["x"]}`, `{"bin":"echo","args":{"a":1}}`, `{"bin":"echo","argv":[]}`, `{"bin":"echo","args":["a\u0000b"]}`},
 		"job_status": {``, `{}`, `{"job_id":""}`, `{"job_id":"job_x"}`, `{"id":"x"}`},

@@ -3,7 +3,6 @@ package jobstest_test
 import (
 	"context"
 	"fmt"
-	"log"
 
 	"charm.land/fantasy"
 
@@ -20,7 +19,8 @@ func Example() {
 		"report": jobstest.Prints("42 rows\n", 0),
 	}})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer daemon.Close()
 
@@ -29,11 +29,13 @@ func Example() {
 	ctx := context.Background()
 	id, err := client.Submit(ctx, jobsclient.SubmitRequest{Bin: "report", Args: []string{"--year", "2025"}})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	job, err := client.Wait(ctx, id)
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 
 	fmt.Println(job.Status, job.Stdout)
@@ -49,24 +51,28 @@ func Example() {
 func ExampleDaemon_Kill() {
 	daemon, err := jobstest.Start(jobstest.Options{Bins: map[string]jobstest.Bin{"build": jobstest.Blocks(nil, "")}})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer daemon.Close()
 	client := jobsclient.New(daemon.Config())
 	defer func() { _ = client.Close() }()
 	id, err := client.Submit(context.Background(), jobsclient.SubmitRequest{Bin: "build"})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 
 	for job, err := range client.Watch(context.Background(), id) {
 		if err != nil {
-			log.Fatal(err)
+			fmt.Println(err)
+			return
 		}
 		fmt.Println(job.Status)
 		if job.Status == jobsclient.Running {
 			if err := daemon.Restart(); err != nil {
-				log.Fatal(err)
+				fmt.Println(err)
+				return
 			}
 		}
 	}
@@ -79,7 +85,8 @@ func ExampleDaemon_Kill() {
 func Example_agent() {
 	daemon, err := jobstest.Start(jobstest.Options{Bins: map[string]jobstest.Bin{"report": jobstest.Prints("42 rows\n", 0)}})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 	defer daemon.Close()
 	earlier := daemon.AddJob(daemon.Agent(), jobsclient.Job{ID: "job_earlier", Bin: "build", Status: jobsclient.Done, ExitCode: 2})
@@ -96,7 +103,8 @@ func Example_agent() {
 	agent := fantasy.NewAgent(model, fantasy.WithTools(tool.NewJobTools(client)...))
 	result, err := agent.Generate(context.Background(), fantasy.AgentCall{Prompt: "How did the build go? And start the report."})
 	if err != nil {
-		log.Fatal(err)
+		fmt.Println(err)
+		return
 	}
 
 	fmt.Println(result.Response.Content.Text())
