@@ -98,6 +98,41 @@
 //
 // To ask a person or a policy before a call, wrap the tools with [Guard].
 //
+// # Jobs on a daemon
+//
+// Where the environment names a jobs daemon in OTTERSD_URL and OTTERS_AGENT_TOKEN,
+// [BuildJobTools] returns job_submit, job_status and job_wait; elsewhere nothing,
+// with a warning of zap's global logger if only one of the two is set.
+// [NewJobTools] adds job_cancel, job_list and job_watch, on a client that you own:
+//
+//	client := jobsclient.New(cfg)
+//	defer client.Close()
+//	agent := fantasy.NewAgent(model, fantasy.WithTools(tool.NewJobTools(client)...))
+//	result, err := agent.Generate(tool.WithSession(ctx, sessionID), call)
+//
+// All tools of a set share the client, which connects at the first call. Jobs of a
+// context with [WithSession] carry its session as a label, whatever the model says,
+// and job_list shows these jobs unless it is asked for those of all sessions.
+//
+// Answers are JSON. job_submit returns the job's id at once; job_status and job_wait
+// return state, time of running, exit code and output, within the bound of a
+// binary's output and cleaned like it. Of a job that runs only the last 2 KiB of
+// each stream are shown. A job that failed, or was cancelled, is no error answer:
+// its state says it. An error answer is a question that could not be put or was
+// refused. If the answer to a submission is lost, the job is looked for, and the
+// model gets its id or reads that the job may exist. The metadata of an answer
+// about a job is a [JobResult], that of job_list a [ListResult].
+//
+// A wait ends with the job, also across restarts of the daemon. After [MaxWait], and
+// a second before the context's deadline, it answers that the job is still running,
+// and the job goes on. A context that is cancelled during job_wait cancels the job,
+// within two seconds; during job_watch it does not. A deadline never cancels a job.
+//
+// The daemon decides what runs: whoever calls job_submit can run each BIN that the
+// token's agent may, with any arguments. The token is taken out of errors and, as it
+// is, of output; see package jobsclient for how it is sent, and what is not
+// protected. Output is the words of a program here, too.
+//
 // # Tools from functions
 //
 // [New] and [NewParallel] make a tool of a Go function whose input is a struct.
