@@ -15,34 +15,23 @@ import (
 )
 
 func TestAJobWhoseSubmitLostItsAnswerIsFoundAndNotSubmittedTwice(t *testing.T) {
-	tests := []struct {
-		name  string
-		fault jobstest.Fault
-	}{
-		{"the connection breaks in place of an answer", jobstest.Fault{LoseAnswer: true}},
+	d := jobstest.New(t, echo)
+	d.Inject(jobstest.Fault{Method: jobstest.MethodSubmit, LoseAnswer: true})
+	c := newClient(t, d.Config())
+	id, err := c.Submit(testContext(t), jobsclient.SubmitRequest{Bin: "echo", Labels: map[string]string{"mine": "1"}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, test := range tests {
-		t.Run(test.name, func(t *testing.T) {
-			d := jobstest.New(t, echo)
-			test.fault.Method = jobstest.MethodSubmit
-			d.Inject(test.fault)
-			c := newClient(t, d.Config())
-			id, err := c.Submit(testContext(t), jobsclient.SubmitRequest{Bin: "echo", Labels: map[string]string{"mine": "1"}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			jobs := d.Jobs()
-			if len(jobs) != 1 || jobs[0].ID != id {
-				t.Errorf("got %s, the daemon has %+v", id, jobs)
-			}
-			if n := len(d.CallsOf(jobstest.MethodSubmit)); n != 1 {
-				t.Errorf("submitted %d times", n)
-			}
-			job, err := c.Get(testContext(t), id)
-			if err != nil || len(job.Labels) != 1 {
-				t.Errorf("the job shows the client's own label: %v %v", job, err)
-			}
-		})
+	jobs := d.Jobs()
+	if len(jobs) != 1 || jobs[0].ID != id {
+		t.Errorf("got %s, the daemon has %+v", id, jobs)
+	}
+	if n := len(d.CallsOf(jobstest.MethodSubmit)); n != 1 {
+		t.Errorf("submitted %d times", n)
+	}
+	job, err := c.Get(testContext(t), id)
+	if err != nil || len(job.Labels) != 1 {
+		t.Errorf("the job shows the client's own label: %v %v", job, err)
 	}
 }
 
@@ -50,15 +39,19 @@ func TestAJobWhoseSubmitLostItsAnswerIsFoundAndNotSubmittedTwice(t *testing.T) {
 func slowSubmit(t *testing.T, d *jobstest.Daemon) *jobsclient.Client {
 	t.Helper()
 	cfg := d.Config()
-	cfg.CallTimeout = 500 * time.Millisecond
+	cfg.CallTimeout = time.Second
 	d.Inject(jobstest.Fault{Method: jobstest.MethodSubmit, HoldAnswer: true})
-	return newClient(t, cfg)
+	c := newClient(t, cfg)
+	if err := list(testContext(t))(c); err != nil { // the time is for the answer, not for connecting
+		t.Fatal(err)
+	}
+	return c
 }
 
 func TestAJobIsFoundWhenTheCallersTimeRanOutAfterTheDaemonAcceptedIt(t *testing.T) {
 	d := jobstest.New(t, echo)
 	c := slowSubmit(t, d)
-	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
 	defer cancel()
 	id, err := c.Submit(ctx, jobsclient.SubmitRequest{Bin: "echo"})
 	if err != nil || len(d.Jobs()) != 1 || d.Jobs()[0].ID != id {

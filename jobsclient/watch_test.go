@@ -130,7 +130,7 @@ func TestAWaitThatEndsWithItsContextLeavesTheJobAndReturnsTheLastState(t *testin
 	d := jobstest.New(t, echo)
 	c := newClient(t, d.Config())
 	id := d.AddJob(d.Agent(), jobsclient.Job{Stdout: "so far"})
-	timed, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	timed, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	job, err := c.Wait(timed, id)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), id) || !strings.Contains(err.Error(), "goes on") {
@@ -153,14 +153,22 @@ func TestAWaitThatEndsWithItsContextLeavesTheJobAndReturnsTheLastState(t *testin
 
 func TestAWaitEndsWithItsContextWhileTheDaemonIsDown(t *testing.T) {
 	d := jobstest.New(t, echo)
-	c := newClient(t, d.Config())
+	core, logs := observer.New(zapcore.InfoLevel)
+	cfg := d.Config()
+	cfg.Logger = zap.New(core)
+	c := newClient(t, cfg)
 	id := d.AddJob(d.Agent(), jobsclient.Job{})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	for _, err := range c.Watch(ctx, id) {
 		if err == nil {
+			go func() {
+				for logs.FilterMessage("watch of a job lost, trying again").Len() == 0 {
+					time.Sleep(time.Millisecond)
+				}
+				cancel()
+			}()
 			d.Kill()
-			time.AfterFunc(200*time.Millisecond, cancel)
 			continue
 		}
 		if !errors.Is(err, context.Canceled) || !errors.Is(err, jobsclient.ErrUnavailable) || !strings.Contains(err.Error(), "could not be reached") {

@@ -60,7 +60,7 @@ func TestAWaitThatEndsWhileTheDaemonIsDownDoesNotSayThatTheJobRuns(t *testing.T)
 
 func TestAWaitEndsAfterMaxWait(t *testing.T) {
 	s := newSet(t, nil)
-	s.jobs.maxWait = 500 * time.Millisecond
+	s.jobs.maxWait = 2 * time.Second
 	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
 	if got := s.ok(context.Background(), "job_wait", id(job)); !strings.Contains(fmt.Sprint(got["note"]), "still running") {
 		t.Errorf("got %v", got)
