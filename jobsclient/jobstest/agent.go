@@ -29,7 +29,7 @@ type AgentState int
 const (
 	AgentReady     AgentState = iota
 	AgentPreparing            // Submit: "… is not initialised yet …"
-	AgentStopped              // Submit: "… is not running …"
+	AgentStopped              // Submit: "… is not running …", as of an agent that was not started since the daemon was
 )
 
 // Agent is an agent of the daemon: the owner of jobs, and the holder of one

@@ -186,7 +186,7 @@ func (d *Daemon) Setenv(t testing.TB) {
 
 // Restart brings the daemon up again, at the same address and with the jobs it
 // knew; one that is up is killed first. Jobs that were running are orphaned,
-// those that were pending run.
+// those that were pending run, or end as errors if their agent is not ready.
 func (d *Daemon) Restart() error {
 	d.Kill()
 	l, err := d.listen()
@@ -201,6 +201,7 @@ func (d *Daemon) Restart() error {
 	d.listener, d.grpc, d.served = l, d.service(), make(chan struct{})
 	d.http = d.server()
 	d.orphan()
+	d.refuseUnprepared()
 	d.dispatch()
 	go func(s *http.Server, l net.Listener, served chan struct{}) {
 		defer close(served)

@@ -206,6 +206,44 @@ func TestAfterADeathRunningJobsAreOrphanedAndPendingOnesRun(t *testing.T) {
 	}
 }
 
+func TestAfterADeathPendingJobsOfAnAgentThatIsNotReadyEndAsErrorsAndForgottenOnesDoNotRun(t *testing.T) {
+	ran := make(chan string, 10)
+	d := jobstest.New(t, jobstest.Options{MaxRunning: 1, Bins: map[string]jobstest.Bin{
+		"sleep": jobstest.Blocks(nil, ""),
+		"tell":  {Run: func(_ context.Context, p *jobstest.Process) int { ran <- p.JobID; return 0 }},
+	}})
+	ctx := testContext(t)
+	a := d.AddAgent("other", jobstest.AllCapabilities()...)
+	c, other := newClient(t, d, d.Token()), newClient(t, d, a.Token())
+	var ids []string
+	for i, bin := range []string{"sleep", "tell", "tell", "tell"} {
+		by := c
+		if i == 1 {
+			by = other
+		}
+		id, err := by.Submit(ctx, jobsclient.SubmitRequest{Bin: bin})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
+	}
+	a.SetState(jobstest.AgentPreparing)
+	d.Forget(ids[2])
+	if err := d.Restart(); err != nil {
+		t.Fatal(err)
+	}
+	job, err := other.Wait(ctx, ids[1])
+	if err != nil || job.Status != jobsclient.Failed || !strings.Contains(job.Error, "not initialized") || job.Finished.IsZero() {
+		t.Errorf("the job of the agent that is not ready: %+v, %v", job, err)
+	}
+	if job, err = c.Wait(ctx, ids[3]); err != nil || job.Status != jobsclient.Done {
+		t.Errorf("the last job: %+v, %v", job, err)
+	}
+	if got := <-ran; got != ids[3] || len(ran) != 0 {
+		t.Errorf("%s ran, and %d others", got, len(ran))
+	}
+}
+
 func TestAKilledDaemonLeavesItsSocketAndAStoppedOneDoesNot(t *testing.T) {
 	d := jobstest.New(t, jobstest.Options{})
 	d.Kill()

@@ -2,6 +2,7 @@ package jobstest
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/fantasytools/fantasytools/jobsclient"
@@ -30,10 +31,28 @@ func (d *Daemon) dispatch() {
 	for len(d.queue) > 0 && d.running() < d.options.MaxRunning {
 		w := d.queue[0]
 		d.queue = d.queue[1:]
-		if w.Status == string(jobsclient.Pending) && d.options.Bins[w.Bin].runnable() {
+		if d.row(w.Id) == w && w.Status == string(jobsclient.Pending) && d.options.Bins[w.Bin].runnable() {
 			d.start(w)
 		}
 	}
+}
+
+// refuseUnprepared ends the queued jobs that a daemon before this one left, of
+// agents that are not ready yet. The daemon's mutex is held.
+func (d *Daemon) refuseUnprepared() {
+	for _, a := range d.agents {
+		if a.state == AgentReady {
+			continue
+		}
+		for _, w := range d.queue {
+			if w.AgentId == a.ID && w.Status == string(jobsclient.Pending) {
+				w.Status, w.FinishedAt = string(jobsclient.Failed), time.Now().Unix()
+				w.Error = fmt.Appendf(nil, "system exec: agent %s not initialized — call Prepare/Run first", a.ID)
+				w.version++
+			}
+		}
+	}
+	d.changed()
 }
 
 func (b Bin) runnable() bool { return b.Run != nil || b.Path != "" }
