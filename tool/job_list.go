@@ -92,12 +92,20 @@ func (j *jobTools) readable(ctx context.Context, o jobsclient.ListOptions) ([]*j
 		case err == nil:
 			jobs = append(jobs, some...)
 		case unlistable(err):
-			notes = append(notes, fmt.Sprintf("jobs with status %s cannot be listed: one of them has output that is not text or too large", state))
+			notes = append(notes, unlisted(state, err))
 		default:
 			return nil, nil, err
 		}
 	}
 	return jobs, notes, nil
+}
+
+func unlisted(state jobsclient.Status, err error) string {
+	reason := "one of them has output that is not text"
+	if errors.Is(err, jobsclient.ErrTooLarge) {
+		reason = "together they have more output than is read at once"
+	}
+	return fmt.Sprintf("jobs with status %s cannot be listed: %s; look at single jobs by their ids with job_status", state, reason)
 }
 
 func unlistable(err error) bool {

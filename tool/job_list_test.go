@@ -86,12 +86,20 @@ func TestAListIsBoundedNewestFirstAndWithoutOutput(t *testing.T) {
 	}
 }
 
-func TestOneUnreadableJobDoesNotHideTheOthers(t *testing.T) {
-	s := newSet(t, nil)
-	s.d.AddJob(s.d.Agent(), jobsclient.Job{Status: jobsclient.Done, Stdout: "\xff"})
-	running := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
-	got := s.listed(context.Background(), `{}`)
-	if len(got) != 2 || got[0].JobID != running || !strings.Contains(got[1].Note, "status done") {
-		t.Errorf("got %+v", got)
+func TestJobsThatCannotBeListedDoNotHideTheOthers(t *testing.T) {
+	tests := map[string]struct{ stdout, reason string }{
+		"output that is not text":  {"\xff", "not text"},
+		"more output than is read": {strings.Repeat("x", 2<<20), "more output"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSet(t, func(cfg *jobsclient.Config) { cfg.MaxReceive = 1 << 20 })
+			s.d.AddJob(s.d.Agent(), jobsclient.Job{Status: jobsclient.Done, Stdout: test.stdout})
+			running := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
+			got := s.listed(context.Background(), `{}`)
+			if len(got) != 2 || got[0].JobID != running || !strings.Contains(got[1].Note, "status done") || !strings.Contains(got[1].Note, test.reason) {
+				t.Errorf("got %+v", got)
+			}
+		})
 	}
 }
