@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,14 @@ func TestEachThingThatIsWrongWithASocketHasItsOwnErrorWithThePath(t *testing.T) 
 		{"too long", filepath.Join(dir, strings.Repeat("x", 108)), "bytes long"},
 		{"blanks and percent signs", filepath.Join(dir, "a b%20%zz.sock"), "there is no socket at"},
 	}
+	t.Run("a line break", func(t *testing.T) {
+		t.Parallel()
+		c := newClient(t, jobsclient.Config{URL: "unix://" + filepath.Join(dir, "a\n\x1b[31mb.sock"), Token: "t0ken"})
+		err := list(testContext(t))(c)
+		if !errors.Is(err, jobsclient.ErrUnavailable) || strings.ContainsAny(err.Error(), "\n\x1b") || !strings.Contains(err.Error(), `a\n`) {
+			t.Errorf("got %v", err)
+		}
+	})
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -95,6 +104,39 @@ func TestAnHTTPAddressIsNormalised(t *testing.T) {
 			t.Errorf("%q: %v", url, err)
 		}
 	}
+}
+
+func TestAnIPv6AddressMayHaveAZone(t *testing.T) {
+	loopback := slices.IndexFunc(interfaces(t), func(i net.Interface) bool { return i.Flags&net.FlagLoopback != 0 })
+	zone := "%25" + interfaces(t)[max(0, loopback)].Name
+	cfg := jobsclient.Config{URL: "http://[::1" + zone + "]:1", Token: "t0ken"}
+	err := list(testContext(t))(newClient(t, cfg))
+	if !errors.Is(err, jobsclient.ErrUnavailable) {
+		t.Errorf("where nothing listens: %v", err)
+	}
+	plain(t, err)
+	if l, err := net.Listen("tcp", "[::1]:0"); err != nil {
+		return // a machine without IPv6
+	} else if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d := jobstest.New(t, jobstest.Options{Transport: jobstest.TCP, Address: "[::1]:0"})
+	cfg = d.Config()
+	for _, url := range []string{d.URL(), strings.Replace(d.URL(), "]", zone+"]", 1)} {
+		cfg.URL = url
+		if err := list(testContext(t))(newClient(t, cfg)); err != nil {
+			t.Errorf("%s: %v", url, err)
+		}
+	}
+}
+
+func interfaces(t *testing.T) []net.Interface {
+	t.Helper()
+	all, err := net.Interfaces()
+	if err != nil || len(all) == 0 {
+		t.Fatalf("no network interfaces: %v", err)
+	}
+	return all
 }
 
 func TestABadAddressIsReportedByEachCall(t *testing.T) {

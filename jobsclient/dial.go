@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/url"
 	"os"
 	"runtime"
 	"sync"
@@ -64,7 +65,8 @@ func newConn(cfg Config, t *target, streamLimit int) (*conn, error) {
 		address = "localhost"
 		options = append(options, grpc.WithAuthority("localhost"))
 	}
-	cc, err := grpc.NewClient("passthrough:///"+address, append(options, cfg.DialOptions...)...)
+	// Escaped, since gRPC reads its target as a URL: an IPv6 zone has a percent sign.
+	cc, err := grpc.NewClient("passthrough:///"+url.PathEscape(address), append(options, cfg.DialOptions...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -177,7 +179,7 @@ func (t *target) checkSocket() error {
 	}
 	if limit := maxSocketPath(); len(t.address) > limit {
 		return &dialError{permanent: true, text: fmt.Sprintf(
-			"the socket path %s is %d bytes long, and this system allows %d: use a shorter path or a symbolic link", t.address, len(t.address), limit)}
+			"the socket path %s is %d bytes long, and this system allows %d: use a shorter path or a symbolic link", printable(t.address), len(t.address), limit)}
 	}
 	info, err := os.Stat(t.address)
 	switch {
@@ -186,15 +188,15 @@ func (t *target) checkSocket() error {
 	case info == nil: // it may come into being while the call waits
 		return nil
 	case info.IsDir():
-		return &dialError{permanent: true, text: fmt.Sprintf("%s is a directory, not the socket of the jobs daemon", t.address)}
+		return &dialError{permanent: true, text: fmt.Sprintf("%s is a directory, not the socket of the jobs daemon", printable(t.address))}
 	case info.Mode()&fs.ModeSocket == 0 && runtime.GOOS != "windows":
-		return &dialError{permanent: true, text: fmt.Sprintf("%s is not a socket: check the address of the jobs daemon", t.address)}
+		return &dialError{permanent: true, text: fmt.Sprintf("%s is not a socket: check the address of the jobs daemon", printable(t.address))}
 	}
 	return nil
 }
 
 func notAllowed(t *target, err error) error {
-	return &dialError{permanent: true, err: err, text: fmt.Sprintf("this user is not allowed to connect to %s, where the jobs daemon should be", t.address)}
+	return &dialError{permanent: true, err: err, text: fmt.Sprintf("this user is not allowed to connect to %s, where the jobs daemon should be", printable(t.address))}
 }
 
 // maxSocketPath is the length of sockaddr_un.sun_path less the NUL at its end.

@@ -57,7 +57,7 @@ func parseUnix(rest string) (*target, error) {
 	if strings.ContainsRune(path, 0) {
 		return nil, fmt.Errorf("the socket path %q holds a NUL byte, which no path can", path)
 	}
-	return &target{network: "unix", address: path, display: "unix://" + path}, nil
+	return &target{network: "unix", address: path, display: "unix://" + printable(path)}, nil
 }
 
 func parseHTTP(scheme, rest string, allowPlaintext bool) (*target, error) {
@@ -125,6 +125,17 @@ func mayBePlain(host string) bool {
 		return true
 	}
 	return !strings.ContainsAny(host, ".:") && host[0] >= 'a' && host[0] <= 'z'
+}
+
+// printable is a path as errors show it: as it is, unless it holds what would
+// break a line or steer a terminal.
+func printable(path string) string {
+	for _, r := range path {
+		if !unicode.IsPrint(r) {
+			return strconv.Quote(path)
+		}
+	}
+	return path
 }
 
 // withoutUserinfo drops what may be a secret in an address that is not
