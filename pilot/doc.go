@@ -91,8 +91,10 @@
 //
 // The child gets HOME, PATH, USER, LANG, LC_*, TMPDIR, XDG_RUNTIME_DIR, PILOT_*,
 // PILOTCTL_*, the proxy and the SSL_CERT_* variables and nothing else: no API key
-// reaches it. PILOT_ADMIN_TOKEN does, since broadcasts need it; it is struck out of
-// whatever comes back. Standard input is empty, and no shell is involved. Message
+// reaches it. PILOT_ADMIN_TOKEN does, since broadcasts need it. Tokens, secrets,
+// passwords and API keys by the name of their PILOT_* variable (from 6 bytes on)
+// and the logins of proxies are struck out of whatever comes back; a token in
+// pilotctl's own configuration is not known here and cannot be. Standard input is empty, and no shell is involved. Message
 // texts are arguments of pilotctl and so visible to whoever may list the machine's
 // processes, the user's own and the administrator; logs have only their sizes.
 //

@@ -2,6 +2,7 @@ package pilot
 
 import (
 	"os"
+	"regexp"
 	"runtime"
 	"strings"
 )
@@ -64,12 +65,30 @@ func homeVariable() string {
 	return "HOME"
 }
 
-// adminToken is the one secret that pilotctl is given; it is struck out of
-// whatever comes back.
-func adminToken() string {
-	const shortest = 6 // a shorter one would strike out innocent text
-	if token := os.Getenv("PILOT_ADMIN_TOKEN"); len(token) >= shortest {
-		return token
+// shortestSecret is the length below which striking out would hit innocent text.
+const shortestSecret = 6
+
+// secrets are the values in the child's environment that must not come back:
+// what PILOT_* variables hold that are called a token, secret, password or API
+// key, and what proxies are logged in to with.
+func secrets() []string {
+	var found []string
+	for _, entry := range os.Environ() {
+		name, value, ok := strings.Cut(entry, "=")
+		switch name = strings.ToUpper(name); {
+		case !ok || !passes(name):
+		case strings.HasPrefix(name, "PILOT") && secretName.MatchString(name) && len(value) >= shortestSecret:
+			found = append(found, value)
+		case strings.HasSuffix(name, "_PROXY"):
+			if login := proxyLogin.FindStringSubmatch(value); login != nil {
+				found = append(found, login[1])
+			}
+		}
 	}
-	return ""
+	return found
 }
+
+var (
+	secretName = regexp.MustCompile(`TOKEN|SECRET|PASSWORD|API_?KEY`)
+	proxyLogin = regexp.MustCompile(`^(?:[A-Za-z0-9+.-]+://)?([^/?#]*:[^/?#]+@)`) // name, password and the @ behind them
+)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"go.uber.org/zap"
@@ -83,8 +82,8 @@ func (o *op) child(ctx context.Context, a argv, limit time.Duration, l *lane) (*
 	if err != nil {
 		return nil, o.notRun(ctx, err)
 	}
-	strike(r)
 	o.meta.count(r)
+	strike(r, secrets())
 	c.logger().Debug("pilotctl ended",
 		zap.String("verb", o.meta.Verb), zap.Strings("argv", a.shown), zap.Int("exit_code", r.ExitCode),
 		zap.String("signal", r.Signal), zap.Bool("timed_out", r.TimedOut), zap.Duration("duration", r.Duration),
@@ -116,19 +115,6 @@ func (o *op) fault(err error) error {
 		o.meta.Code = e.Code
 	}
 	return err
-}
-
-// strike removes the admin token from what pilotctl printed.
-func strike(r *run.Result) {
-	token := adminToken()
-	if token == "" {
-		return
-	}
-	for _, stream := range []*[]byte{&r.Stdout.Head, &r.Stdout.Tail, &r.Stderr.Head, &r.Stderr.Tail} {
-		if s := string(*stream); strings.Contains(s, token) {
-			*stream = []byte(strings.ReplaceAll(s, token, "[admin token]"))
-		}
-	}
 }
 
 func size(o run.Output) int { return len(o.Head) + len(o.Tail) + int(o.Missing) }

@@ -10,6 +10,7 @@ import (
 
 	"charm.land/fantasy"
 
+	"github.com/fantasytools/fantasytools/internal/run"
 	"github.com/fantasytools/fantasytools/pilot/pilottest"
 )
 
@@ -298,13 +299,41 @@ func TestPilotctlIsGivenHomeAndSocketAndNoSecrets(t *testing.T) {
 	}
 }
 
-func TestTheAdminTokenDoesNotComeBack(t *testing.T) {
-	t.Parallel()
-	s := newSim(t, pilottest.V116)
-	s.Fault(pilottest.Fault{Verb: "broadcast", Code: "broadcast_failed", Message: "invalid admin token " + token, Hint: "not " + token})
-	r := s.run("pilot_broadcast", `{"network_id":"9","message":"x"}`)
-	if strings.Contains(r.Content+r.Metadata, token) || !strings.Contains(r.Content, "invalid admin token [admin token]") {
-		t.Error(r.Content)
+// TestSecretsOfTheEnvironmentDoNotComeBack has secrets with characters that
+// JSON escapes.
+func TestSecretsOfTheEnvironmentDoNotComeBack(t *testing.T) {
+	for _, tt := range []struct{ variable, value, secret, kept string }{
+		{"PILOT_ADMIN_TOKEN", token, token, ""},
+		{"PILOT_ADMIN_TOKEN", `se<sa>me&"open"\now`, `se<sa>me&"open"\now`, ""},
+		{"PILOT_REGISTRY_PASSWORD", "näh-öffne-dich", "näh-öffne-dich", ""},
+		{"PILOTCTL_API_KEY", "0123456789abcdef", "0123456789abcdef", ""},
+		{"HTTPS_PROXY", "http://ann:pw@127.0.0.1:3128", "ann:pw", "127.0.0.1:3128"},
+		{"all_proxy", "ann:p%40w@127.0.0.1:3128", "p%40w", "127.0.0.1:3128"},
+		{"HTTP_PROXY", "http://127.0.0.1:3128", "[secret]", "http://127.0.0.1:3128"},
+		{"PILOT_SOCKET_TOKENS", "short", "[secret]", "short"},
+	} {
+		t.Run(tt.variable+" "+tt.value, func(t *testing.T) {
+			t.Setenv(tt.variable, tt.value)
+			s := newSim(t, pilottest.V116)
+			s.Fault(pilottest.Fault{Verb: "find", Code: "not_found", Message: "tried with " + tt.value, Hint: "not " + tt.value + " but another"})
+			r := s.run("pilot_find", `{"hostname":"bob"}`)
+			if strings.Contains(r.Content+r.Metadata, tt.secret) || !strings.Contains(r.Content, tt.kept) || !strings.Contains(r.Content, "but another") {
+				t.Errorf("%s\n%s", r.Content, r.Metadata)
+			}
+			s.ClearFaults()
+			s.Fault(pilottest.Fault{Verb: "find", Raw: true, Stdout: "a table with " + tt.value})
+			if r := s.run("pilot_find", `{"hostname":"bob"}`); strings.Contains(r.Content, tt.secret) {
+				t.Error(r.Content)
+			}
+		})
+	}
+}
+
+func TestASecretAcrossTheTwoEndsOfAStreamIsStruckOut(t *testing.T) {
+	r := &run.Result{Stderr: run.Output{Head: []byte("it is sesame-"), Tail: []byte("sesame.")}}
+	strike(r, []string{token})
+	if got := string(r.Stderr.Head) + string(r.Stderr.Tail); got != "it is [secret]." {
+		t.Error(got)
 	}
 }
 
