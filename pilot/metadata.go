@@ -1,6 +1,12 @@
 package pilot
 
-import "github.com/fantasytools/fantasytools/internal/run"
+import (
+	"context"
+
+	"charm.land/fantasy"
+
+	"github.com/fantasytools/fantasytools/internal/run"
+)
 
 // Metadata is what a host learns of a call beside what the model reads. It is
 // the JSON in the Metadata of each answer. Fields that do not apply are left
@@ -41,4 +47,19 @@ func (m *Metadata) count(r *run.Result) {
 	m.DurationMS += r.Duration.Milliseconds()
 	m.Stdout += int64(size(r.Stdout))
 	m.Stderr += int64(size(r.Stderr))
+}
+
+// described gives a Metadata to the answers that lack one: those to input that
+// was refused before the verb saw it.
+type described struct {
+	fantasy.AgentTool
+	verb string
+}
+
+func (d described) Run(ctx context.Context, call fantasy.ToolCall) (fantasy.ToolResponse, error) {
+	r, err := d.AgentTool.Run(ctx, call)
+	if err != nil || r.Metadata != "" {
+		return r, err
+	}
+	return fantasy.WithResponseMetadata(r, Metadata{Verb: d.verb, Code: codeInvalidArgument}), nil
 }

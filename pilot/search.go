@@ -57,6 +57,9 @@ func (o *op) search(ctx context.Context, in SearchInput) (*SearchResult, error) 
 	case len(keyword) > maxKeyword:
 		return nil, o.fault(refuse(fmt.Sprintf("keyword is %d bytes long; it may have %d", len(keyword), maxKeyword), "give one short word, such as weather"))
 	}
+	if err := plain("keyword", keyword); err != nil {
+		return nil, o.fault(err)
+	}
 	if err := within("limit", &in.Limit, 1, maxSearch, defaultSearch); err != nil {
 		return nil, o.fault(err)
 	}

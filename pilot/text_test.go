@@ -148,8 +148,10 @@ func TestWhatCannotBePassedIsRefusedByNameBeforeAnythingRuns(t *testing.T) {
 	check("message", err)
 	_, err = s.client.Search(ctx, SearchInput{Keyword: " "})
 	check("keyword", err)
-	_, err = s.client.Search(ctx, SearchInput{Keyword: long})
-	check("keyword", err)
+	for _, keyword := range []string{long, "a\x00b", "\xff"} {
+		_, err = s.client.Search(ctx, SearchInput{Keyword: keyword})
+		check("keyword", err)
+	}
 	_, err = s.client.Summary(ctx, SummaryInput{Agent: "bitstamp", Question: "a\x00b"})
 	check("question", err)
 	_, err = s.client.Query(ctx, QueryInput{Agent: "bitstamp", Filters: map[string]any{"f": func() {}}})

@@ -77,14 +77,15 @@ type rendered interface{ forModel() string }
 func tool[In any, Out rendered](c *Client, verb string, limit time.Duration, do func(*op, context.Context, In) (Out, error)) fantasy.AgentTool {
 	name := prefix + verb
 	opts := typed.Options{Parallel: parallel[name], MaxOutput: text.DefaultMax}
-	return typed.New(name, description(verb), opts, func(ctx context.Context, in In, call fantasy.ToolCall) (fantasy.ToolResponse, error) {
+	run := func(ctx context.Context, in In, call fantasy.ToolCall) (fantasy.ToolResponse, error) {
 		o := c.op(verb, limit)
 		out, err := do(o, ctx, in)
 		if err != nil {
 			return o.failure(ctx, err, call)
 		}
 		return fantasy.WithResponseMetadata(fantasy.NewTextResponse(out.forModel()), o.meta), nil
-	})
+	}
+	return described{typed.New(name, description(verb), opts, run), verb}
 }
 
 // failure is the answer to an error. A text where JSON was to come is the

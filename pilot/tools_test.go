@@ -11,6 +11,8 @@ import (
 
 	"charm.land/fantasy"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/fantasytools/fantasytools/pilot/pilottest"
 )
 
 // wanted is each tool in its place with its arguments, the required ones
@@ -109,6 +111,75 @@ func TestDefaultsAndRangesAreToldAndChecked(t *testing.T) {
 		if err != nil || !r.IsError || !strings.Contains(r.Content, tt.answer) || strings.Contains(r.Content, "installed") {
 			t.Errorf("%s %s: %v %s", tt.tool, tt.input, err, r.Content)
 		}
+	}
+}
+
+// TestOddInputIsAnsweredInPlainWordsAndRunsNothing has what models send when
+// they go wrong.
+func TestOddInputIsAnsweredInPlainWordsAndRunsNothing(t *testing.T) {
+	t.Parallel()
+	s := newSim(t, pilottest.V116)
+	inputs := []string{
+		`{`, `[]`, `"x"`, `true`, "\xff", `{"a":1}{"b":2}`, "\u007b'target':'x'}", `{"no_such_argument":1}`, `{"limit":1e99}`, `{"count":1.5}`, `{"clear":[true]}`,
+		`{"peer":{},"target":{},"agent":{},"hostname":{},"keyword":{},"message":{},"topic":{},"path":{},"network_id":{}}`,
+	}
+	for _, tool := range NewTools(s.client) {
+		info := tool.Info()
+		odd := slices.Clone(inputs)
+		if len(info.Required) > 0 {
+			odd = append(odd, ``, `null`, `{}`, objectOf(info, nil), objectOf(info, ""), objectOf(info, "a\x00b"), objectOf(info, strings.Repeat("-é\u202e", 40_000)))
+		}
+		if len(info.Required) > 0 && info.Name != "pilot_search" { // which may look for it
+			odd = append(odd, objectOf(info, "-x"))
+		}
+		for _, input := range odd {
+			r := s.run(info.Name, input)
+			m := metadata(t, r)
+			if !r.IsError || m.Code != "invalid_argument" || m.Runs != 0 || "pilot_"+m.Verb != info.Name || goWords.MatchString(r.Content) || len(r.Content) > 2<<10 {
+				t.Errorf("%s %.80s: %.300s %s", info.Name, input, r.Content, r.Metadata)
+			}
+		}
+	}
+	if calls := s.Calls(); len(calls) > 0 {
+		t.Errorf("pilotctl was run: %q", calls[0].Argv)
+	}
+}
+
+// objectOf is the input with every required argument at the same value.
+func objectOf(info fantasy.ToolInfo, value any) string {
+	object := map[string]any{}
+	for _, arg := range info.Required {
+		object[arg] = value
+	}
+	raw, err := json.Marshal(object)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+// TestADeletionIsNeverCalledARead gives the same input to the tool and to
+// Effects.
+func TestADeletionIsNeverCalledARead(t *testing.T) {
+	t.Parallel()
+	s := newSim(t, pilottest.V116)
+	deleted := 0
+	for _, input := range []string{
+		`{"clear":true}`, `{"clear":"true"}`, `{"clear":"TRUE"}`, `{"clear":"yes"}`, `{"clear":1}`, `{"clear":"1"}`, `{"Clear":true}`, `{"CLEAR":"true","clear":false}`, `{"cle\u0061r":true}`,
+		`{"clear":false,"clear":true}`, `{"clear":true,"clear":false}`, `{"clear ":true}`, `{"args":{"clear":true}}`, `"{\"clear\":true}"`, `{"input":"{\"clear\":true}"}`, `[{"clear":true}]`, `{"clear":[true]}`,
+		`{"clear":true} {"clear":false}`, "\ufeff{\"clear\":true}", `{"clear":true,}`, "```json\n{\"clear\":true}\n```", `{'clear':true}`, `clear=true`, `true`, "\u00a0", `{"clear":true`,
+	} {
+		s.DeliverFile("me", "a.txt", []byte("a"))
+		call := fantasy.ToolCall{Name: "pilot_received", Input: input}
+		if s.run(call.Name, input); len(s.Received("me")) > 0 {
+			continue
+		}
+		if deleted++; Effects(call) != EffectDelete {
+			t.Errorf("%s deletes and is called %q", input, Effects(call))
+		}
+	}
+	if deleted < 2 {
+		t.Errorf("only %d of them delete", deleted)
 	}
 }
 
