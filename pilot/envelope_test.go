@@ -155,11 +155,10 @@ func TestGenerationsAreToldApartByTheirVersion(t *testing.T) {
 			t.Errorf("%q is %d, want %d", answer, got, want)
 		}
 	}
-	if got := generationOf(&run.Result{ExitCode: 1}); got != generation12 {
-		t.Errorf("an unknown command is %d", got)
-	}
-	if got := generationOf(&run.Result{ExitCode: -1, TimedOut: true}); got != generationUnknown {
-		t.Errorf("no answer is %d", got)
+	for status, want := range map[int]generation{1: generation12, 2: generation12, -1: generationUnknown, 126: generationUnknown, 127: generationUnknown} {
+		if got := generationOf(&run.Result{ExitCode: status, Stderr: run.Output{Head: []byte("version: unknown command")}}); got != want {
+			t.Errorf("exit status %d is %d, want %d", status, got, want)
+		}
 	}
 }
 

@@ -61,8 +61,8 @@ func (c *Client) versionTurn() chan struct{} {
 // number is taken for the generation that can do less.
 func generationOf(r *run.Result) generation {
 	switch {
-	case r.ExitCode < 0:
-		return generationUnknown // something ended it
+	case r.ExitCode < 0 || r.ExitCode > 2:
+		return generationUnknown // something ended it, or a wrapper did not get to it
 	case r.ExitCode > 0:
 		return generation12
 	}
