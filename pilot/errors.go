@@ -197,7 +197,7 @@ func uncertainty(e *Error) string {
 
 var advices = map[string]string{
 	codeNotInstalled:   "tell the user; no Pilot tool works until then.",
-	codeNotRunning:     "if the daemon is just starting, try once more after 5 seconds; else tell the user that it must be started.",
+	codeNotRunning:     "if the daemon is just starting, try once more after 5 seconds; else tell the user that it must be started, or, if it runs, that its socket is another one or belongs to another user.",
 	codeTrustRequired:  "pilot_handshake asks for trust. If the peer is trusted already, the registry cannot be reached from here: tell the user.",
 	codeConnection:     "the daemon or the registry could not be reached or refused: try once more later, or tell the user.",
 	"auth_required":    "tell the user that broadcasts need an admin token; do not ask for the token in the conversation.",

@@ -407,6 +407,28 @@ func TestNotInstalledAndNotRunningAreDifferentAnswers(t *testing.T) {
 	}
 }
 
+// TestASocketThatMayNotBeUsedReadsAsNotRunning: pilotctl gives the same code
+// for a daemon that is down and for a socket that only its owner may open, so
+// that the advice has to name both.
+func TestASocketThatMayNotBeUsedReadsAsNotRunning(t *testing.T) {
+	eachGeneration(t, func(t *testing.T, s *sim, g pilottest.Generation) {
+		socket := filepath.Join(t.TempDir(), "pilot.sock")
+		if err := os.WriteFile(socket, nil, 0); err != nil {
+			t.Fatal(err)
+		}
+		s.client.Socket = socket
+		for _, tool := range []string{"pilot_find", "pilot_pending", "pilot_send", "pilot_trust_check", "pilot_ping"} {
+			r := s.run(tool, inputOf(tool))
+			if !r.IsError || metadata(t, r).Code != "not_running" || !strings.Contains(r.Content, "must be started") || !strings.Contains(r.Content, "belongs to another user") {
+				t.Errorf("%s: %+v", tool, r)
+			}
+		}
+		if _, err := s.client.Pending(t.Context(), PendingInput{}); !errors.Is(err, ErrNotRunning) || errors.Is(err, ErrNotInstalled) {
+			t.Error(err)
+		}
+	})
+}
+
 func inputOf(tool string) string {
 	for _, v := range verbs {
 		if v.tool == tool {
