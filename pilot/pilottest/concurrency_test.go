@@ -29,6 +29,7 @@ func parallel(t *testing.T, n *pilottest.Network, me pilottest.Node, count int) 
 }
 
 func TestManyProcessesWorkOnOneNetwork(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.SetRateLimit(pilottest.RateLimit{PerSecond: -1})
 	const count = 64
@@ -45,6 +46,7 @@ func TestManyProcessesWorkOnOneNetwork(t *testing.T) {
 }
 
 func TestADaemonRefusesMoreThanItsConnectionsASecond(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.SetRateLimit(pilottest.RateLimit{PerSecond: 2, Refuse: true})
 	start := time.Now()
@@ -56,6 +58,7 @@ func TestADaemonRefusesMoreThanItsConnectionsASecond(t *testing.T) {
 }
 
 func TestADaemonStallsWhatIsTooMuch(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.SetSpeed(10)
 	n.SetRateLimit(pilottest.RateLimit{PerSecond: 1})
@@ -68,6 +71,7 @@ func TestADaemonStallsWhatIsTooMuch(t *testing.T) {
 }
 
 func TestTwoMessagesInOneTickOverwriteEachOtherIn12(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		n.Behave("bob", pilottest.Behaviour{Tick: 24 * time.Hour})
 		run(t, n, me, "send-message", "bob", "--data=one", "--json").data(t)

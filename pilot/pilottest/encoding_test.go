@@ -8,6 +8,7 @@ import (
 )
 
 func TestStoredValuesKeepTheirBytes(t *testing.T) {
+	t.Parallel()
 	zero := 0
 	want := state{
 		Faults: []*Fault{{Stdout: "\xff{", Status: &zero, Set: map[string]any{"a\xfe": []any{"\xfd", 1.0, nil, map[string]any{"k": "é"}}}}},

@@ -16,6 +16,7 @@ import (
 )
 
 func TestFaultsOfWhatIsPrinted(t *testing.T) {
+	t.Parallel()
 	seven := 7
 	tests := []struct {
 		name  string
@@ -64,6 +65,7 @@ func TestFaultsOfWhatIsPrinted(t *testing.T) {
 }
 
 func TestAFaultIsForItsVerbItsNodeAndItsNumberOfRuns(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.Fault(pilottest.Fault{Verb: "find", Node: "bob", Code: "internal", Message: "bob's"})
 	n.Fault(pilottest.Fault{Verb: "find", Times: 2, Code: "internal", Message: "first two"})
@@ -83,6 +85,7 @@ func TestAFaultIsForItsVerbItsNodeAndItsNumberOfRuns(t *testing.T) {
 }
 
 func TestAnErrorCanComeAfterTheWorkWasDone(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.Fault(pilottest.Fault{Verb: "send-message", Code: "timeout", Message: "no reply", Worked: true})
 	run(t, n, me, "send-message", "bob", "--data=x", "--json").failure(t)
@@ -95,6 +98,7 @@ func TestAnErrorCanComeAfterTheWorkWasDone(t *testing.T) {
 }
 
 func TestARunThatHangsIsSeenUntilItIsKilled(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name  string
 		order func(n *pilottest.Network)
@@ -137,6 +141,7 @@ func TestARunThatHangsIsSeenUntilItIsKilled(t *testing.T) {
 }
 
 func TestAStubbornRunIgnoresTheFirstSignals(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.Fault(pilottest.Fault{Banner: "up", Stubborn: true, Hang: true, Split: 1, Verb: "find"})
 	cmd := exec.CommandContext(t.Context(), n.Binary, "find", "bob", "--json")
@@ -164,6 +169,7 @@ func TestAStubbornRunIgnoresTheFirstSignals(t *testing.T) {
 }
 
 func TestACallRecordsWhatPilotctlWasGiven(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	cmd := exec.CommandContext(t.Context(), n.Binary, "send-message", "bob", "--data", "-", "--wait=1s", "--no-resend", "--json")
 	cmd.Env = append(me.Env(), "PILOT_SOCKET="+me.Socket, "OPENAI_API_KEY=secret")
@@ -198,6 +204,7 @@ func sameFile(info os.FileInfo, path string) bool {
 }
 
 func TestACallTellsAnOpenStandardInputFromAnEndedOne(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	run(t, n, me, "trust")
 	if n.LastCall().StdinOpen {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestParseFlagsFollowsTheRulesOfEachGeneration(t *testing.T) {
+	t.Parallel()
 	type flags = map[string]string
 	tests := []struct {
 		name string
@@ -78,6 +79,7 @@ func TestParseFlagsFollowsTheRulesOfEachGeneration(t *testing.T) {
 }
 
 func TestABooleanFlagIsTrueForTrueOneAndEmptyOnly(t *testing.T) {
+	t.Parallel()
 	for value, want := range map[string]bool{"true": true, "1": true, "": true, "false": false, "foo": false, "TRUE": false} {
 		f := flagSet{vals: map[string]string{"clear": value}}
 		if got := f.bool("clear"); got != want {
@@ -90,6 +92,7 @@ func TestABooleanFlagIsTrueForTrueOneAndEmptyOnly(t *testing.T) {
 }
 
 func TestAddressesAreReadAsStrictlyAsPilotctlDoes(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]struct {
 		network uint16
 		node    uint32

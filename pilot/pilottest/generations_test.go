@@ -41,6 +41,7 @@ func smallNetwork(t *testing.T, g pilottest.Generation) (*pilottest.Network, pil
 func keys(m map[string]any) []string { return slices.Sorted(maps.Keys(m)) }
 
 func TestGlobalFlagsVanishWhereverTheyStand(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		run(t, n, me, "--json", "handshake", "bob", "--verbose", "-v")
 		got := n.LastCall()
@@ -55,6 +56,7 @@ func TestGlobalFlagsVanishWhereverTheyStand(t *testing.T) {
 }
 
 func TestAHelpFlagAnywhereIsASilentSuccessSince113(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		for _, flag := range []string{"-h", "--help"} {
 			r := run(t, n, me, "handshake", "bob", flag, "--json")
@@ -66,6 +68,7 @@ func TestAHelpFlagAnywhereIsASilentSuccessSince113(t *testing.T) {
 }
 
 func TestWordsInPlaceOfACommand(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		args   []string
 		status map[pilottest.Generation]int
@@ -96,6 +99,7 @@ func statuses(old, v113, v116 int) map[pilottest.Generation]int {
 }
 
 func TestEnvelopesHaveTheKeysOfTheGeneration(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		n.SetMotd("update <now>")
 		good := run(t, n, me, "find", "bob", "--json")
@@ -115,6 +119,7 @@ func TestEnvelopesHaveTheKeysOfTheGeneration(t *testing.T) {
 }
 
 func TestASendHasTheFieldsOfTheGeneration(t *testing.T) {
+	t.Parallel()
 	common := []string{"ack", "bytes", "target", "type"}
 	want := map[pilottest.Generation][]string{
 		pilottest.V12:  common,
@@ -134,6 +139,7 @@ func TestASendHasTheFieldsOfTheGeneration(t *testing.T) {
 }
 
 func TestASendThatFailsLooksLikeSuccessBefore116(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name   string
 		b      pilottest.Behaviour
@@ -166,6 +172,7 @@ func TestASendThatFailsLooksLikeSuccessBefore116(t *testing.T) {
 }
 
 func TestWaitingForAReply(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		n.Answer("bob", pilottest.Script{Default: "pong"})
 		r := run(t, n, me, "send-message", "bob", "--data=ping", "--wait=30s", "--json")
@@ -194,6 +201,7 @@ func TestWaitingForAReply(t *testing.T) {
 }
 
 func TestAFailedSendWithWaitEndsAsATimeoutIn113(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V113)
 	n.Behave("bob", pilottest.Behaviour{ErrAck: "disk full"})
 	r := run(t, n, me, "send-message", "bob", "--data=x", "--wait=2s", "--json")
@@ -203,6 +211,7 @@ func TestAFailedSendWithWaitEndsAsATimeoutIn113(t *testing.T) {
 }
 
 func Test113TakesAnyRecentMailOfThePeerAndHasNoIDs(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V113)
 	n.Deliver("me", pilottest.Message{From: "bob", Text: "unrelated"})
 	r := run(t, n, me, "send-message", "bob", "--data=x", "--wait=2s", "--json")
@@ -212,6 +221,7 @@ func Test113TakesAnyRecentMailOfThePeerAndHasNoIDs(t *testing.T) {
 }
 
 func Test116MatchesRepliesByID(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.Deliver("me", pilottest.Message{From: "bob", Text: "unrelated"})
 	n.Answer("bob", pilottest.Script{Func: func(_, text string) []pilottest.Reply {
@@ -229,6 +239,7 @@ func Test116MatchesRepliesByID(t *testing.T) {
 }
 
 func Test116SendsAgainOnFirstContactUnlessToldNotTo(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.AddNode(pilottest.Node{Name: "old", Generation: pilottest.V12, Public: true})
 	n.AddNode(pilottest.Node{Name: "old2", Generation: pilottest.V12, Public: true})
@@ -240,6 +251,7 @@ func Test116SendsAgainOnFirstContactUnlessToldNotTo(t *testing.T) {
 }
 
 func TestSendMessageArgumentsOf116(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.Deliver("me", pilottest.Message{From: "bob", Text: "q", MessageID: "abc"})
 	inboxID := n.Inbox("me")[0].ID
@@ -273,6 +285,7 @@ func TestSendMessageArgumentsOf116(t *testing.T) {
 }
 
 func TestSeveralMessagesInOneRun(t *testing.T) {
+	t.Parallel()
 	for _, g := range []pilottest.Generation{pilottest.V113, pilottest.V116} {
 		n, me := smallNetwork(t, g)
 		data := run(t, n, me, "send-message", "bob", "--data=x", "--count=3", "--json").data(t)
@@ -292,6 +305,7 @@ func TestSeveralMessagesInOneRun(t *testing.T) {
 }
 
 func TestTheInboxByGeneration(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("word ", 60)
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		empty := run(t, n, me, "inbox", "--json").data(t)
@@ -334,6 +348,7 @@ func TestTheInboxByGeneration(t *testing.T) {
 }
 
 func TestReceivedFilesByGeneration(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		file := filepath.Join(t.TempDir(), "report.txt")
 		if err := os.WriteFile(file, []byte("hello"), 0o600); err != nil {
@@ -367,6 +382,7 @@ func TestReceivedFilesByGeneration(t *testing.T) {
 }
 
 func TestSendFileRefusals(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		file := filepath.Join(t.TempDir(), "f")
 		if err := os.WriteFile(file, []byte("hello"), 0o600); err != nil {
@@ -395,6 +411,7 @@ func TestSendFileRefusals(t *testing.T) {
 }
 
 func TestAFileToAnOlderPeerGoesInOneFrameWithANotice(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.AddNode(pilottest.Node{Name: "old", Generation: pilottest.V12})
 	n.Trust("me", "old")

@@ -12,6 +12,7 @@ import (
 )
 
 func TestEveryVerbWithADaemonSaysThatItIsNotRunning(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		n.Stop("me")
 		for _, args := range [][]string{
@@ -32,6 +33,7 @@ func TestEveryVerbWithADaemonSaysThatItIsNotRunning(t *testing.T) {
 }
 
 func TestASocketElsewhereIsADaemonThatIsNotRunning(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	r := runEnv(t, n, append(me.Env(), "PILOT_SOCKET="+filepath.Join(t.TempDir(), "x.sock")), "trust", "--json")
 	if r.failure(t)["code"] != "not_running" {
@@ -40,6 +42,7 @@ func TestASocketElsewhereIsADaemonThatIsNotRunning(t *testing.T) {
 }
 
 func TestAnotherHomeHasAnotherMailboxButTheSameDaemon(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.Deliver("me", pilottest.Message{From: "bob", Text: "x"})
 	env := []string{"HOME=" + t.TempDir(), "PILOT_SOCKET=" + me.Socket}
@@ -52,6 +55,7 @@ func TestAnotherHomeHasAnotherMailboxButTheSameDaemon(t *testing.T) {
 }
 
 func TestPeersAreNullWithoutATunnel(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		if peers, ok := run(t, n, me, "peers", "--json").data(t)["peers"]; peers != nil || !ok {
 			t.Errorf("%v", peers)
@@ -69,6 +73,7 @@ func TestPeersAreNullWithoutATunnel(t *testing.T) {
 }
 
 func TestPingReportsFailuresInItsRows(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		modern := g != pilottest.V12
 		good := run(t, n, me, "ping", "bob", "--count=2", "--timeout=600s", "--json")
@@ -97,6 +102,7 @@ func TestPingReportsFailuresInItsRows(t *testing.T) {
 }
 
 func TestAMessageToADeadPeer(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		for name, down := range map[string]func(string){"crashed": n.Crash, "frozen": n.Freeze} {
 			down("bob")
@@ -115,6 +121,7 @@ func TestAMessageToADeadPeer(t *testing.T) {
 }
 
 func TestWithoutARegistryNamesAreUnknown(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, _ pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		n.StopRegistry()
 		for _, args := range [][]string{{"find", "bob"}, {"send-message", "bob", "--data=x"}, {"handshake", "bob"}, {"subscribe", "bob", "t"}} {
@@ -129,6 +136,7 @@ func TestWithoutARegistryNamesAreUnknown(t *testing.T) {
 }
 
 func TestPilotHomeMovesTheConfigurationSince113(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		n.Deliver("me", pilottest.Message{From: "bob", Text: "x"})
 		env := append(me.Env(), "PILOT_HOME="+nodeOf(n, "bob").Home)
@@ -143,6 +151,7 @@ func TestPilotHomeMovesTheConfigurationSince113(t *testing.T) {
 }
 
 func TestAPeerThatDoesNotEcho(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.Behave("bob", pilottest.Behaviour{NoEcho: true})
 	r := run(t, n, me, "ping", "bob", "--count=1", "--json")
@@ -152,6 +161,7 @@ func TestAPeerThatDoesNotEcho(t *testing.T) {
 }
 
 func TestLookup(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		n.AddNode(pilottest.Node{Name: "shop", Public: true, Tags: []string{"news"}, Networks: []uint16{9}})
 		data := run(t, n, me, "lookup", "4", "--json").data(t)
@@ -169,6 +179,7 @@ func TestLookup(t *testing.T) {
 }
 
 func TestBroadcastCodes(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		token := append(me.Env(), "PILOT_ADMIN_TOKEN=secret")
 		tests := []struct {
@@ -208,6 +219,7 @@ func TestBroadcastCodes(t *testing.T) {
 }
 
 func TestEventsReachALivingSubscription(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		n.Trust("carol", "bob")
 		n.SetSpeed(1)
@@ -247,6 +259,7 @@ func waitUntil(t *testing.T, so func() bool) {
 }
 
 func TestABrokerSince113TakesOnlyClientsItTrusts(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		n.AddNode(pilottest.Node{Name: "shop", Public: true})
 		n.TrustOneWay("me", "shop")
@@ -265,6 +278,7 @@ func TestABrokerSince113TakesOnlyClientsItTrusts(t *testing.T) {
 }
 
 func TestSubscriptionsEndInFourWays(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, _ pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		n.Feed("bob", "news", 0, "one")
 		over := run(t, n, me, "subscribe", "bob", "news", "--count=3", "--timeout=2s", "--json").data(t)
@@ -289,6 +303,7 @@ func TestSubscriptionsEndInFourWays(t *testing.T) {
 }
 
 func TestNeighbouringCommands(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		if data := run(t, n, me, "context", "--json").data(t); data["version"] == nil || data["commands"] == nil {
 			t.Errorf("%v", data)
@@ -310,6 +325,7 @@ func TestNeighbouringCommands(t *testing.T) {
 }
 
 func TestTextIsPrintedWithoutTheJSONFlag(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.Tunnel("me", "bob", false)
 	for _, args := range [][]string{{"find", "bob"}, {"peers"}, {"trust"}, {"info"}, {"inbox"}} {

@@ -10,6 +10,7 @@ import (
 )
 
 func TestOpenGoesOnWithTheNetworkThatLivesThere(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	first := open(t, pilottest.Config{Dir: dir, Generation: pilottest.V12})
 	first.AddNode(pilottest.Node{Name: "me"})
@@ -36,6 +37,7 @@ func open(t *testing.T, c pilottest.Config) *pilottest.Network {
 }
 
 func TestOpenRefusesWhatItCannotMake(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]pilottest.Config{
 		"no directory":       {},
 		"unknown generation": {Dir: t.TempDir(), Generation: "2.0"},
@@ -47,6 +49,7 @@ func TestOpenRefusesWhatItCannotMake(t *testing.T) {
 }
 
 func TestErrorsOfAnOpenedNetworkAreKept(t *testing.T) {
+	t.Parallel()
 	n, err := pilottest.Open(pilottest.Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +63,7 @@ func TestErrorsOfAnOpenedNetworkAreKept(t *testing.T) {
 }
 
 func TestNodesAreRefusedThatCannotBe(t *testing.T) {
+	t.Parallel()
 	for name, spec := range map[string]pilottest.Node{
 		"no name":            {},
 		"a path":             {Name: "a/b"},
@@ -97,6 +101,7 @@ func TestTheFakeIsFoundInPATHToo(t *testing.T) {
 }
 
 func TestTheProgramOfItsOwnAnswersLikeTheTestBinary(t *testing.T) {
+	t.Parallel()
 	binary := filepath.Join(t.TempDir(), "pilotctl")
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, "./cmd/pilotctl").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -1,6 +1,7 @@
 package pilottest_test
 
 import (
+	"flag"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -10,5 +11,6 @@ import (
 
 func TestMain(m *testing.M) {
 	pilottest.Main()
+	_ = flag.Set("test.parallel", "6") // most tests wait for processes, not for a processor
 	goleak.VerifyTestMain(m)
 }

@@ -70,6 +70,7 @@ type replay struct {
 }
 
 func TestRecordedCallsOf122AreAnsweredAlike(t *testing.T) {
+	t.Parallel()
 	calls := readRecording(t)
 	r := newReplay(t)
 	setups := r.setups()

@@ -21,6 +21,7 @@ func ask(t *testing.T, n *pilottest.Network, me pilottest.Node, peer, text strin
 }
 
 func TestTheDirectoryMatchesTokensLiterally(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.Directory(
 		pilottest.Agent{Hostname: "btc", Description: "bitcoin price, hourly"},
@@ -54,6 +55,7 @@ func TestTheDirectoryMatchesTokensLiterally(t *testing.T) {
 }
 
 func TestAScriptIsLookedThroughInOrder(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.Specialist("all", pilottest.Script{
 		Help: "help", Data: "data", Summary: "summary", Default: "default",
@@ -73,6 +75,7 @@ func TestAScriptIsLookedThroughInOrder(t *testing.T) {
 }
 
 func TestALongReplyIsCutWithTheMarkerAndStaysUTF8(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	text := strings.Repeat("é", 10_000)
 	n.Specialist("long", pilottest.Script{Data: "x" + text})
@@ -88,6 +91,7 @@ func TestALongReplyIsCutWithTheMarkerAndStaysUTF8(t *testing.T) {
 }
 
 func TestAScriptMayBeAFunctionOfTheTest(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.Answer("bob", pilottest.Script{Func: func(from, text string) []pilottest.Reply {
 		if text == "silence" {
@@ -111,6 +115,7 @@ func TestAScriptMayBeAFunctionOfTheTest(t *testing.T) {
 }
 
 func TestAScriptWithFuncOfAClosedNetworkIsNoSilence(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.Answer("bob", pilottest.Script{Func: func(string, string) []pilottest.Reply { return nil }})
 	if err := n.Close(); err != nil {

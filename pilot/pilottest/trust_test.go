@@ -8,6 +8,7 @@ import (
 )
 
 func TestAHandshakeBecomesTrustInSteps(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		n.SetDelays(pilottest.Delays{Request: time.Hour, Accept: time.Hour})
 		if data := run(t, n, me, "handshake", "carol", "hi", "--json").data(t); data["status"] != "sent" {
@@ -44,6 +45,7 @@ func TestAHandshakeBecomesTrustInSteps(t *testing.T) {
 }
 
 func TestApprovingNobodySucceedsAndChangesNothing(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, _ pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		run(t, n, me, "approve", "3", "--json").data(t)
 		run(t, n, me, "reject", "3", "--json").data(t)
@@ -54,6 +56,7 @@ func TestApprovingNobodySucceedsAndChangesNothing(t *testing.T) {
 }
 
 func TestUntrustIsToldToTheOtherSideBy113AndLater(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		run(t, n, me, "untrust", "2", "--json").data(t)
 		if n.Trusts("me", "bob") || n.Trusts("bob", "me") != (g == pilottest.V12) {
@@ -71,6 +74,7 @@ func TestUntrustIsToldToTheOtherSideBy113AndLater(t *testing.T) {
 }
 
 func TestARevokedPeerCannotAskAgainUntilWeAsk(t *testing.T) {
+	t.Parallel()
 	n, me := smallNetwork(t, pilottest.V116)
 	n.SetSpeed(1)
 	run(t, n, me, "untrust", "bob", "--json").data(t)
@@ -86,6 +90,7 @@ func TestARevokedPeerCannotAskAgainUntilWeAsk(t *testing.T) {
 }
 
 func TestNodeArgumentsAreNumbersIn12AndAnythingLater(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		for _, verb := range []string{"lookup", "approve", "reject"} {
 			for _, arg := range []string{"bob", "0:0000.0000.0002"} {
@@ -99,6 +104,7 @@ func TestNodeArgumentsAreNumbersIn12AndAnythingLater(t *testing.T) {
 }
 
 func TestTheGateTriesAHandshakeWithPublicPeersOnly(t *testing.T) {
+	t.Parallel()
 	for _, g := range []pilottest.Generation{pilottest.V113, pilottest.V116} {
 		n, me := smallNetwork(t, g)
 		n.AddNode(pilottest.Node{Name: "shop", Public: true, AutoApprove: true})
@@ -118,6 +124,7 @@ func TestTheGateTriesAHandshakeWithPublicPeersOnly(t *testing.T) {
 }
 
 func TestTheListOfServiceAgents(t *testing.T) {
+	t.Parallel()
 	eachGeneration(t, func(t *testing.T, g pilottest.Generation, n *pilottest.Network, me pilottest.Node) {
 		n.Specialist("weather", pilottest.Script{})
 		r := run(t, n, me, "trusted", "list", "--json")

@@ -9,6 +9,7 @@ import (
 )
 
 func TestEveryVerbSucceedsOnAHealthyNetwork(t *testing.T) {
+	t.Parallel()
 	n := pilottest.New(t, pilottest.V116)
 	n.SetSpeed(100)
 	me := n.AddNode(pilottest.Node{Name: "me", Networks: []uint16{9}, AdminToken: "s"})
