@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"slices"
 	"strings"
+	"time"
 )
 
 // Bin is a binary that agents may submit jobs for: a real program, or a Go
 // function that plays one. Exactly one of Path and Run is set.
 type Bin struct {
 	// Path is the program to run, absolute or found in PATH. It runs with the
-	// environment of Env only, in Dir.
+	// environment of Env only, in Dir. A process that it leaves behind with its
+	// output open is waited for 2 seconds.
 	Path string
 	Args []string // put before a job's own
 	Env  []string
@@ -65,12 +68,16 @@ func Blocks(end <-chan struct{}, out string) Bin {
 	}}
 }
 
+// pipeDelay is how long a process outside the job's group, which no kill reaches,
+// may keep the job, and Daemon.Close, waiting.
+const pipeDelay = 2 * time.Second
+
 // run runs the job's process to its end. An error tells that it did not start.
 func (b Bin) run(ctx context.Context, p *Process) (int, error) {
 	if b.Run != nil {
 		return b.Run(ctx, p), nil
 	}
-	cmd := exec.Command(b.Path, append(append([]string{}, b.Args...), p.Args...)...)
+	cmd := exec.CommandContext(ctx, b.Path, slices.Concat(b.Args, p.Args)...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = b.Env, b.Dir, p.Stdout, p.Stderr
 	if cmd.Env == nil {
 		cmd.Env = []string{}
@@ -79,14 +86,14 @@ func (b Bin) run(ctx context.Context, p *Process) (int, error) {
 		cmd.Stdin = strings.NewReader(p.Stdin)
 	}
 	ownGroup(cmd)
+	cmd.Cancel = func() error { killGroup(cmd); return nil }
+	cmd.WaitDelay = pipeDelay
 	if err := cmd.Start(); err != nil {
 		return 0, fmt.Errorf("system exec: start %s: %w", b.Path, err)
 	}
-	stop := context.AfterFunc(ctx, func() { killGroup(cmd) })
-	defer stop()
 	err := cmd.Wait()
 	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
+	if err != nil && !errors.As(err, &exit) && !errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil {
 		return 0, fmt.Errorf("system exec: %w", err)
 	}
 	return max(0, cmd.ProcessState.ExitCode()), nil // the wire has no -1: a signal looks like success
