@@ -95,8 +95,11 @@ func warnOfHalfAnEnvironment(cfg jobsclient.Config) {
 
 // NewJobTools returns job_submit, job_status, job_wait, job_cancel, job_list and
 // job_watch on a client that remains the caller's: close it when the tools are
-// used no more.
+// used no more. It panics if there is no client.
 func NewJobTools(c *jobsclient.Client) []fantasy.AgentTool {
+	if c == nil {
+		panic("tool.NewJobTools: the client is nil")
+	}
 	return newJobTools(c).all()
 }
 

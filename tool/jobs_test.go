@@ -157,6 +157,15 @@ func TestAClientOfTheCallersHasAllSixTools(t *testing.T) {
 	}
 }
 
+func TestJobToolsWithoutAClientAreAMistakeOfTheProgram(t *testing.T) {
+	defer func() {
+		if v := recover(); v != "tool.NewJobTools: the client is nil" {
+			t.Errorf("got %v", v)
+		}
+	}()
+	NewJobTools(nil)
+}
+
 func TestBuildingTheToolsStartsNothingAndTheFirstCallConnectsOnce(t *testing.T) {
 	d := jobstest.New(t, jobstest.Options{Bins: bins})
 	d.Setenv(t)
