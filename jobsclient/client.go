@@ -42,7 +42,7 @@ func New(cfg Config) *Client {
 }
 
 // Close ends the calls under way with ErrClosed and closes the connections.
-// Calls after it are ErrClosed. It may be called more than once and beside
+// Later calls fail with ErrClosed. It may be called more than once and beside
 // other calls; jobs go on. It returns nil.
 func (c *Client) Close() error {
 	c.once.Do(func() {
@@ -88,7 +88,7 @@ type ListOptions struct {
 	Labels map[string]string // jobs with all of these labels, exactly
 }
 
-// List returns the agent's jobs, the newest first as far as whole seconds tell.
+// List returns the agent's jobs, newest first, to the second.
 // There is no paging, and each job comes with its whole output: where that may
 // be much, choose by status or label.
 func (c *Client) List(ctx context.Context, o ListOptions) ([]*Job, error) {
@@ -120,8 +120,8 @@ func (c *Client) List(ctx context.Context, o ListOptions) ([]*Job, error) {
 
 // Cancel asks the daemon to kill the job's processes. Success means that the
 // signal was sent: the state changes a moment later, and a job that was just
-// ending by itself ends as Done. Of a job that has ended already, and of one
-// that is still queued, it is ErrNotRunning.
+// ending by itself ends as Done. It returns ErrNotRunning for a job
+// that has ended or is still queued.
 func (c *Client) Cancel(ctx context.Context, jobID string) error {
 	const doing = "cancelling job "
 	if err := checkID(doing, jobID); err != nil {

@@ -21,7 +21,7 @@ const (
 const (
 	DefaultCallTimeout      = 15 * time.Second
 	DefaultLivenessInterval = 30 * time.Second
-	DefaultMaxReceive       = 64 << 20
+	DefaultMaxReceive       = 64 << 20 // bytes
 )
 
 // Config says which daemon a Client talks to and within which bounds. Only URL
@@ -61,8 +61,8 @@ type Config struct {
 	CallTimeout time.Duration
 
 	// LivenessInterval is how long a watch may be silent before the client asks
-	// for the job beside it; the question itself may take a third of that. So a
-	// hung daemon is noticed within four thirds. 0: DefaultLivenessInterval (30 s).
+	// for the job beside it; that question may take a third of it. So a hung daemon
+	// is noticed within 4/3 of it. 0: DefaultLivenessInterval (30 s).
 	LivenessInterval time.Duration
 
 	// MaxReceive is the largest answer in bytes that is read; a larger one is

@@ -21,7 +21,7 @@
 // made anew by the next call, at once and not after a back-off. A call that
 // finds the daemon down tries for a second, so that a restart goes unnoticed,
 // and then says what is wrong: no socket, nobody listening, not a socket, not
-// allowed. Nothing of that is remembered. Calls with a context without deadline
+// allowed. The next call starts afresh. Calls with a context without deadline
 // end after Config.CallTimeout. Watches get connections of their own when
 // there are many; unary calls never queue behind them.
 //
@@ -54,11 +54,10 @@
 // # Trust
 //
 // The token is a secret: it is sent with each call and only in the authorization
-// header, never unencrypted beyond this machine, the local network's plain host
-// names and host.docker.internal unless Config.AllowPlaintext says so, and never
-// through a proxy of the environment. It is taken out of whatever the daemon
-// answers, of errors and of job output, as it is; in errors also base64, hex and
-// escaped. Not protected is a token that a binary prints encoded, nor anything
+// header. It goes unencrypted only to a loopback address, a host name without dots
+// or host.docker.internal, unless Config.AllowPlaintext is set, and never through a
+// proxy of the environment. It is taken out of whatever the daemon answers: of job
+// output in its plain form, of errors also in base64, hex or escaped form. Not protected is a token that a binary prints encoded, nor anything
 // else a binary prints. The daemon is trusted to run what it is told: whoever
 // has the token can run each BIN the agent may, and a daemon, or what listens in
 // its place on a socket or port, learns the token.

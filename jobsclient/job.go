@@ -35,7 +35,7 @@ type Job struct {
 
 	Status Status
 
-	// ExitCode is the process's, and means something only when Status is Done.
+	// ExitCode is the process's, valid only when Status is Done.
 	// The daemon reports a process that a signal killed as 0 where it runs
 	// processes itself, and as 128 plus the signal where it runs containers.
 	ExitCode int

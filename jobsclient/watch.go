@@ -43,7 +43,7 @@ func (c *Client) Wait(ctx context.Context, jobID string) (*Job, error) {
 // ended; the whole job each time, and no state twice. The daemon looks for changes
 // every 250 ms, so states in between may be skipped.
 //
-// A lost connection is taken up again, with pauses of at most 3 s, until ctx
+// A lost connection is re-established, with pauses of at most 3 s, until ctx
 // ends; but a daemon that was not reached at all within Config.CallTimeout is
 // an error. An error is the last thing that is yielded. Watching never touches
 // the job.

@@ -92,7 +92,7 @@ func TestAnAgentGoesOnAfterFailuresOfAllKinds(t *testing.T) {
 				"error: exit code 3\n\nstderr:\nwhy\n",
 				"error: exit code 1, no output",
 				`error: Nothing was run: the input has the unknown key "arguments"; the keys are "args", "stdin".`,
-				"error: nothing to do: provide args, stdin, or both",
+				"error: Nothing was run: provide args, stdin, or both.",
 			}
 			slices.Sort(got) // the order of parallel calls is the agent's
 			slices.Sort(want)

@@ -97,7 +97,7 @@ func (b *binary) name() string {
 // problem returns what a call must change before anything can be run.
 func (in Input) problem() string {
 	if len(in.Args) == 0 && in.Stdin == "" {
-		return "nothing to do: provide args, stdin, or both"
+		return "Nothing was run: provide args, stdin, or both."
 	}
 	for i, arg := range in.Args {
 		if strings.ContainsRune(arg, 0) {

@@ -34,8 +34,8 @@ const (
 type Def struct {
 	// Name is what the model calls the tool by: a letter or an underscore, then
 	// letters, digits, underscores and dashes, at most 64 characters. Names are
-	// unique without regard to case, and none of this library's own tools may
-	// be named.
+	// unique without regard to case, and differ from those of this library's own
+	// tools (job_submit, pilot_send and so on).
 	Name string
 
 	// Description tells the model what the tool does and when to use it, in at
@@ -65,10 +65,11 @@ type Def struct {
 	Timeout time.Duration
 
 	// MaxOutput is how many bytes of output the model is shown, notices aside.
-	// 0: DefaultMaxOutput.
+	// 0: DefaultMaxOutput; negative: a load error.
 	MaxOutput int
 
-	// Parallel says that calls may run beside calls of other tools.
+	// Parallel says that calls may run beside other calls of the same step, those
+	// of this tool among them.
 	Parallel bool
 }
 

@@ -50,7 +50,9 @@
 // is an error answer, which the agent goes on from.
 //
 // On Windows, which has no SIGTERM, the program and its children are ended at
-// once, and batch files are refused, because a shell would read their arguments.
+// once, save a child that it started in the instant before it was put into its job
+// object. Batch files are refused there, because a shell would read their
+// arguments.
 //
 // # What a program sees
 //
@@ -73,8 +75,8 @@
 //   - No shell reads the arguments, and no argument is split, joined or lost.
 //   - A bare name is never looked up in the current directory, and a binary is
 //     resolved once, when the tools are loaded.
-//   - Variables that look like credentials do not reach the child. Others do, as
-//     do files: a name such as PGPASS or a file such as ~/.netrc is not caught.
+//   - Variables that look like credentials are not passed to the child. Others
+//     are: a name such as PGPASS is not caught.
 //   - Output cannot exhaust memory or the model's context, and cannot be blank,
 //     invalid or carry terminal sequences.
 //   - Nothing in the child's process group that this user may kill outlives the
@@ -84,6 +86,14 @@
 //
 //   - workDir is where a program starts, not a sandbox. It can read and write
 //     whatever the user can.
+//   - A program that runs as the same user can still find secrets: in files such
+//     as ~/.netrc, and on Linux in /proc/<pid>/environ, where the environment that
+//     this process was started with can be read. What a program prints is not
+//     searched for secrets.
+//   - usr/bin below workDir comes before PATH, for the lookup of bare names at load
+//     and for what a program starts. Whoever can write there decides what runs: let
+//     it be writable by nobody the model acts for, or give absolute paths, which
+//     settle the first lookup only.
 //   - A program that makes itself a daemon (a session or group of its own) lives
 //     on; it only cannot delay the answer.
 //   - A program that runs as another user, such as sudo or su, cannot be killed.
@@ -101,8 +111,8 @@
 // # Jobs on a daemon
 //
 // Where the environment names a jobs daemon in OTTERSD_URL and OTTERS_AGENT_TOKEN,
-// [BuildJobTools] returns job_submit, job_status and job_wait; elsewhere nothing,
-// with a warning of zap's global logger if only one of the two is set.
+// [BuildJobTools] returns job_submit, job_status and job_wait. Elsewhere it returns
+// nil; if only one of the two is set, zap's global logger gets a warning.
 // [NewJobTools] adds job_cancel, job_list and job_watch, on a client that you own:
 //
 //	client := jobsclient.New(cfg)
@@ -118,10 +128,10 @@
 // return state, time of running, exit code and output, within the bound of a
 // binary's output and cleaned like it. Of a job that runs only the last 2 KiB of
 // each stream are shown. A job that failed, or was cancelled, is no error answer:
-// its state says it. An error answer is a question that could not be put or was
-// refused. If the answer to a submission is lost, the job is looked for, and the
+// its state says it. An error answer means that the request was invalid, refused, or
+// did not reach the daemon. If the answer to a submission is lost, the job is looked for, and the
 // model gets its id or reads that the job may exist. The metadata of an answer
-// about a job is a [JobResult], that of job_list a [ListResult].
+// that describes a job is a [JobResult], that of job_list a [ListResult].
 //
 // A wait ends with the job, also across restarts of the daemon. After [MaxWait], and
 // a second before the context's deadline, it answers that the job is still running,

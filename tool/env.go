@@ -35,11 +35,11 @@ func checkEnv(env []string) []error {
 		name, _, _ := strings.Cut(entry, "=")
 		switch key := envKey(name); {
 		case strings.ContainsRune(entry, 0):
-			errs = append(errs, fmt.Errorf("entry %d of Env holds a NUL character", i))
+			errs = append(errs, fmt.Errorf("entry %d of Env holds a NUL character", i+1))
 		case name == "" || strings.TrimSpace(name) != name:
-			errs = append(errs, fmt.Errorf("entry %d of Env is neither KEY=VALUE nor KEY", i))
+			errs = append(errs, fmt.Errorf("entry %d of Env is neither KEY=VALUE nor KEY", i+1))
 		case seen[key]:
-			errs = append(errs, fmt.Errorf("entry %d of Env names %s a second time", i, name))
+			errs = append(errs, fmt.Errorf("entry %d of Env names %s a second time", i+1, name))
 		default:
 			seen[key] = true
 		}

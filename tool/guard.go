@@ -10,7 +10,8 @@ import (
 )
 
 // ErrStopTurn makes [Guard] end the turn if the error of a check wraps it: the
-// agent does not call the model again after the calls of this step.
+// agent does not call the model again after the calls of this step. Its text is
+// part of what the model reads.
 var ErrStopTurn = errors.New("the turn ends here")
 
 // Guard returns tools that ask check before each call: for permissions, rate
@@ -20,19 +21,19 @@ var ErrStopTurn = errors.New("the turn ends here")
 // returns an error, nothing is run, and the error's text is what the model
 // reads, as an error answer: say what is not allowed and what to do instead. An
 // error that wraps [ErrStopTurn] also ends the turn. If ctx has ended while
-// check waited and the error comes of that, Run returns the context's error. A
+// check waited and the error is caused by that, Run returns the context's error. A
 // check that panics refuses the call, with a [Panic] as Metadata.
 //
 // The call is as the model sent it, before it is decoded: a tool accepts more
 // than one spelling of the same input, so a check that decides by arguments
-// must refuse what it does not understand. A tool that is no guarded one has no
-// guard: give an agent only what Guard returned. Guards may be nested; the
+// must refuse what it does not understand. Only the returned tools are
+// guarded; the originals still run unchecked. Guards may be nested; the
 // outermost is asked first.
 //
 // check is called concurrently. Everything but Run is the tools' own, save that a
 // tool without parameters or required ones never has nil for them, which providers
-// refuse as null. Guard panics if check or a tool is nil, for a guard that lets everything pass would
-// go unnoticed.
+// refuse as null. Guard panics if check or a tool is nil, for a guard that lets
+// everything pass would go unnoticed.
 func Guard(tools []fantasy.AgentTool, check func(ctx context.Context, info fantasy.ToolInfo, call fantasy.ToolCall) error) []fantasy.AgentTool {
 	if check == nil {
 		panic("tool.Guard: check is nil")

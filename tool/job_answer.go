@@ -13,12 +13,12 @@ import (
 	"github.com/fantasytools/fantasytools/jobsclient"
 )
 
-// JobResult is the Metadata, as JSON, of the answers about a job: what a host
+// JobResult is the Metadata, as JSON, of an answer that describes a job: what a host
 // may want to know and a model need not.
 type JobResult struct {
 	JobID       string `json:"job_id"`
 	Status      string `json:"status"`
-	ExitCode    int    `json:"exit_code"`    // means something only when Status is done
+	ExitCode    int    `json:"exit_code"`    // valid only when Status is done
 	ElapsedMS   int64  `json:"elapsed_ms"`   // time of running, in whole seconds at the daemon
 	StdoutBytes int    `json:"stdout_bytes"` // as the process wrote them
 	StderrBytes int    `json:"stderr_bytes"`

@@ -152,8 +152,9 @@ func shownID(id string) string { return text.Line(id, 100) }
 
 type sessionKey struct{}
 
-// WithSession returns a context in which jobs are submitted for, and listed of,
-// the session id: they carry it as the label SessionLabel.
+// WithSession marks a context with a session's id; an empty one is no session. Jobs
+// that are submitted with it carry the id as the label SessionLabel, and job_list
+// shows only those by default.
 func WithSession(ctx context.Context, id string) context.Context {
 	return context.WithValue(ctx, sessionKey{}, id)
 }

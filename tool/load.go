@@ -28,9 +28,9 @@ const DefaultMaxOutput = text.DefaultMax
 // of its Def, and no tools are returned then: a binary that is missing, a
 // directory or not executable, a bad or duplicate name, an empty or too long
 // description, a NUL character, a bad environment entry; and a workDir that is
-// not there. A Doc that cannot be read is none of them: it is logged. So is a
+// not there. A Doc that cannot be read is not an error; it is logged. So is a
 // description that only its Doc makes longer than MaxDescription, since some
-// providers refuse all tools then.
+// providers reject the whole request then.
 //
 // The tools are safe for concurrent use. What they answer is described in the
 // package documentation; the metadata of an answer is a [Result].

@@ -93,10 +93,10 @@ func TestEveryProblemOfEveryDefIsReported(t *testing.T) {
 		`tool "JOB_submit": the name is that of a tool of this library`,
 		`tool "pilot_send": the name is that of a tool of this library`,
 		`tool "nul": Args[1] holds a NUL character`,
-		`tool "nul": entry 0 of Env holds a NUL character`,
-		`tool "env": entry 0 of Env is neither KEY=VALUE nor KEY`,
+		`tool "nul": entry 1 of Env holds a NUL character`,
 		`tool "env": entry 1 of Env is neither KEY=VALUE nor KEY`,
-		`tool "env": entry 3 of Env names B a second time`,
+		`tool "env": entry 2 of Env is neither KEY=VALUE nor KEY`,
+		`tool "env": entry 4 of Env names B a second time`,
 		`tool "negative": the binary is empty`,
 		`tool "negative": MaxOutput is -1`,
 	} {

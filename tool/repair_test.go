@@ -17,8 +17,8 @@ func TestAnAgentRunsNoCallWhoseInputBrokeOff(t *testing.T) {
 	for _, tc := range []struct{ name, input, want string }{
 		{"an input that broke off is not run", `{"args":["first","sec`, "error: invalid JSON input"},
 		{"an input with a comma too many is not run", `{"args":["first",]}`, "error: invalid JSON input"},
-		{"an empty input reaches the tool", "", "error: nothing to do: provide args, stdin, or both"},
-		{"null reaches the tool", "null", "error: nothing to do: provide args, stdin, or both"},
+		{"an empty input reaches the tool", "", "error: Nothing was run: provide args, stdin, or both."},
+		{"null reaches the tool", "null", "error: Nothing was run: provide args, stdin, or both."},
 		{"a whole input is run", `{"args":["first"]}`, "ran"},
 	} {
 		for name, generate := range map[string]bool{"Generate": true, "Stream": false} {

@@ -31,7 +31,7 @@ type Panic = typed.Panic
 // it ends it. Limits, default and choices are also put in words at the end of
 // the description, because not every provider passes on the keywords. The tag
 // jsonschema_description holds only a description. Fields tagged json:"-" or
-// jsonschema:"-" are none of the model's.
+// jsonschema:"-" are hidden from the model.
 //
 // Types may be strings, booleans, integers, floats, structs, slices, maps with
 // string keys, any, [encoding/json.RawMessage], and pointers to them. Embedded
@@ -45,7 +45,7 @@ type Panic = typed.Panic
 // for a boolean. All else is refused, and run is not called: unknown keys,
 // keys sent twice, missing parameters, other types, values out of their limits.
 // The model reads which parameter is wrong, what is wanted, what came, and an
-// example. Names are compared with regard to case. Numbers in free-form values
+// example. Names are case-sensitive. Numbers in free-form values
 // keep all their digits, as [encoding/json.Number].
 //
 // An agent checks a call before the tool does: fantasy itself answers, in words
@@ -63,7 +63,7 @@ type Panic = typed.Panic
 // with a notice, and never empty. Images and media, Metadata and StopTurn pass
 // as they are. An error of run becomes an error answer with its text, so
 // write it for the model and keep secrets out; only if ctx has ended and the
-// error comes of that, Run returns the context's error. A panic of run becomes
+// error is caused by that, Run returns the context's error. A panic of run becomes
 // an error answer whose Metadata is a [Panic].
 //
 // # Panics

@@ -21,6 +21,7 @@ var (
 	workDirs      = regexp.MustCompile(`(?m)^workdir: /(?:.*/)?([^/\n]+)$`)
 	jobIDs        = regexp.MustCompile(`job_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 	durations     = regexp.MustCompile(`(?m)(^\[\d+\] (?:exit code \d+|timed out|cancelled), )[0-9.]+m?s\b`)
+	startDuration = regexp.MustCompile(`(?m)(^\[\d+\] job running, )\d+s\b`)
 	jobDurations  = regexp.MustCompile(`(?m)(^\[\d+\] job .*?, )\d+s\b`)
 	peerDurations = regexp.MustCompile(`(?m)(^\[\d+\] answered, )[0-9.]+m?s$`)
 )
@@ -30,6 +31,7 @@ func normalise(out string) string {
 	out = jobIDs.ReplaceAllString(out, "job_0b7e6f1c-52d4-4b0e-9a3f-8c1d2e3f4a5b")
 	out = durations.ReplaceAllString(out, "${1}5ms")
 	out = jobDurations.ReplaceAllString(out, "${1}2s")
+	out = startDuration.ReplaceAllString(out, "${1}0s")
 	return peerDurations.ReplaceAllString(out, "${1}50ms")
 }
 
