@@ -20,18 +20,22 @@ func TestAFullInboxShowsTheNewestWithTheTotalAndHowToSeeMore(t *testing.T) {
 			s := newSim(t, g)
 			s.client.hurry = 1 // five megabytes take their time on a busy machine
 			messages := make([]map[string]any, 500)
+			if g == pilottest.V113 { // which prints what 1.16 prints
+				messages = messages[:120]
+			}
+			total := len(messages)
 			for i := range messages {
 				messages[i] = map[string]any{
 					"id": fmt.Sprint(i), "from": "0:0000.0000.0002", "type": "TEXT", "bytes": 10 << 10,
 					"received_at": fmt.Sprintf("2026-08-%02dT10:%02d:00Z", 1+i/60, i%60), "data": fmt.Sprintf("message %d ", i) + strings.Repeat("x", 10<<10),
 				}
 			}
-			s.Fault(pilottest.Fault{Verb: "inbox", Set: map[string]any{"messages": fromOldest(messages, g), "total": 500}})
+			s.Fault(pilottest.Fault{Verb: "inbox", Set: map[string]any{"messages": fromOldest(messages, g), "total": total}})
 			r := s.run("pilot_inbox", `{"limit":20}`)
-			if !strings.HasPrefix(r.Content, "20 of 500 messages, newest first") || !strings.Contains(r.Content, "480 older messages not shown; a limit up to 100") {
+			if !strings.HasPrefix(r.Content, fmt.Sprintf("20 of %d messages, newest first", total)) || !strings.Contains(r.Content, fmt.Sprintf("%d older messages not shown; a limit up to 100", total-20)) {
 				t.Errorf("%.300s", r.Content)
 			}
-			for i := 499; i > 479; i-- {
+			for i := total - 1; i >= total-20; i-- {
 				if !strings.Contains(r.Content, fmt.Sprintf("> message %d x", i)) {
 					t.Errorf("message %d is missing", i)
 				}

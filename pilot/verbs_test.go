@@ -3,6 +3,7 @@ package pilot
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -210,6 +211,7 @@ func TestGarbageIsNeverASuccessOfWhatChangesSomething(t *testing.T) {
 		"an empty object":             {Raw: true, Stdout: "{}"},
 		"an envelope without data":    {Raw: true, Stdout: `{"status":"ok"}`},
 		"data of another shape":       {Raw: true, Stdout: `{"status":"ok","data":[1,2]}`},
+		"data that are empty":         {Raw: true, Stdout: `{"status":"ok","data":{}}`},
 		"data that are null":          {Raw: true, Stdout: `{"status":"ok","data":null}`},
 		"a crash":                     {Raw: true, Stderr: "panic: runtime error: integer divide by zero\n\ngoroutine 1 [running]:\nmain.main()\n", Status: status(2)},
 		"text on stderr, status 0":    {Raw: true, Stderr: "Usage: pilotctl …\n"},
@@ -222,8 +224,12 @@ func TestGarbageIsNeverASuccessOfWhatChangesSomething(t *testing.T) {
 		t.Run(string(g), func(t *testing.T) {
 			t.Parallel()
 			s := newSim(t, g)
-			for _, v := range verbs {
-				for name, fault := range faults {
+			for i, v := range verbs {
+				for j, name := range slices.Sorted(maps.Keys(faults)) {
+					if g != pilottest.V116 && (i+j)%3 != 0 {
+						continue // garbage is the same of every version: a third has each verb and each kind
+					}
+					fault := faults[name]
 					fault.Verb, fault.Times = v.command, 1
 					s.Fault(fault)
 					r := s.run(v.tool, v.input)
@@ -233,6 +239,9 @@ func TestGarbageIsNeverASuccessOfWhatChangesSomething(t *testing.T) {
 					}
 					if reads && name == "a table" && (r.IsError || !strings.Contains(r.Content, "> x      y")) {
 						t.Errorf("%s, %s: the text is not passed on: %s", v.tool, name, r.Content)
+					}
+					if name == "data that are empty" && !r.IsError {
+						t.Errorf("%s takes no data for an answer: %s", v.tool, r.Content)
 					}
 					if goWords.MatchString(r.Content) {
 						t.Errorf("%s, %s: %s", v.tool, name, r.Content)
