@@ -46,7 +46,7 @@ func (o *op) broadcast(ctx context.Context, in BroadcastInput) (*BroadcastResult
 		Port  int   `json:"port"`
 		Bytes int64 `json:"bytes"`
 	}
-	if err := got.decode(&data); err != nil {
+	if err := got.decode(&data, "bytes"); err != nil {
 		return nil, o.fault(err)
 	}
 	o.meta.Outcome, o.meta.Bytes = HandedOver, data.Bytes

@@ -36,15 +36,26 @@ type answer struct {
 	exit int // may be 1: ping says so when every packet was lost
 }
 
-// decode reads the data of an answer.
-func (a *answer) decode(into any) error {
+// decode reads the data of an answer, which must have the given keys; null is a
+// value too. Without them there is no telling an empty list from another answer.
+func (a *answer) decode(into any, keys ...string) error {
 	if len(a.data) == 0 || string(a.data) == "null" {
 		return &Error{Code: codeNoAnswer, Message: "pilotctl reported success without any data"}
 	}
-	if err := json.Unmarshal(a.data, into); err != nil {
-		return &Error{Code: codePartial, Message: "pilotctl reported success, but its data are not of the known shape", printed: text.Cut(string(a.data), maxPrinted)}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(a.data, &fields) != nil || json.Unmarshal(a.data, into) != nil {
+		return a.shapeless("its data are not of the known shape")
+	}
+	for _, key := range keys {
+		if fields[key] == nil {
+			return a.shapeless("its data have no " + key)
+		}
 	}
 	return nil
+}
+
+func (a *answer) shapeless(why string) error {
+	return &Error{Code: codePartial, Message: "pilotctl reported success, but " + why, printed: text.Cut(string(a.data), maxPrinted)}
 }
 
 // read makes an answer or an error of what a run printed. Noise before and

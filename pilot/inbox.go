@@ -70,7 +70,7 @@ func (o *op) records(ctx context.Context, limit int) (*records, error) {
 		return nil, err
 	}
 	var data records
-	if err := got.decode(&data); err != nil {
+	if err := got.decode(&data, "messages"); err != nil {
 		return nil, o.fault(err)
 	}
 	if slices.ContainsFunc(data.Messages, func(r record) bool { return r.ID == "" }) {

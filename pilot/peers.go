@@ -43,7 +43,7 @@ func (o *op) peers(ctx context.Context, _ PeersInput) (*PeersResult, error) {
 		Total       int `json:"total"`
 		DaemonPeers int `json:"daemon_peers"`
 	}
-	if err := got.decode(&data); err != nil {
+	if err := got.decode(&data, "peers"); err != nil {
 		return nil, o.fault(err)
 	}
 	result := &PeersResult{Total: max(data.Total, data.DaemonPeers, len(data.Peers))}

@@ -54,7 +54,7 @@ func (o *op) waiting(ctx context.Context) ([]PendingRequest, error) {
 			ReceivedAt    float64 `json:"received_at"`
 		} `json:"pending"`
 	}
-	if err := got.decode(&data); err != nil {
+	if err := got.decode(&data, "pending"); err != nil {
 		return nil, o.fault(err)
 	}
 	var waiting []PendingRequest

@@ -86,7 +86,7 @@ func (o *op) packets(target string, got *answer) (*PingResult, error) {
 		} `json:"results"`
 		Timeout bool `json:"timeout"`
 	}
-	if err := got.decode(&data); err != nil {
+	if err := got.decode(&data, "results"); err != nil {
 		return nil, o.fault(err)
 	}
 	result := &PingResult{Target: target, Address: text.Line(data.Target, maxName), TimedOut: data.Timeout}

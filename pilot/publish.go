@@ -53,7 +53,7 @@ func (o *op) publish(ctx context.Context, in PublishInput) (*PublishResult, erro
 		Target string `json:"target"`
 		Bytes  int64  `json:"bytes"`
 	}
-	if err := got.decode(&data); err != nil {
+	if err := got.decode(&data, "target", "bytes"); err != nil {
 		return nil, o.fault(err)
 	}
 	o.meta.Peer, o.meta.Outcome, o.meta.Bytes = text.Line(data.Target, maxName), HandedOver, data.Bytes

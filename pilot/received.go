@@ -58,7 +58,7 @@ func (o *op) received(ctx context.Context, in ReceivedInput) (*ReceivedResult, e
 		Cleared   int `json:"cleared"`
 		Remaining int `json:"remaining"`
 	}
-	if err := got.decode(&data); err != nil {
+	if err := got.decode(&data, "cleared"); err != nil {
 		return nil, o.fault(err)
 	}
 	result.Cleared, result.Deleted, result.Remaining = true, data.Cleared, data.Remaining
@@ -79,7 +79,7 @@ func (o *op) files(ctx context.Context) (*ReceivedResult, error) {
 		} `json:"files"`
 		Dir string `json:"dir"`
 	}
-	if err := got.decode(&data); err != nil {
+	if err := got.decode(&data, "files"); err != nil {
 		return nil, o.fault(err)
 	}
 	result := &ReceivedResult{Dir: data.Dir}

@@ -93,7 +93,7 @@ func (r *SubscribeResult) read(raw json.RawMessage) error {
 		Timeout bool    `json:"timeout"`
 		Error   string  `json:"error"`
 	}
-	if err := (&answer{envelope: envelope{data: raw}}).decode(&data); err != nil {
+	if err := (&answer{envelope: envelope{data: raw}}).decode(&data, "events"); err != nil {
 		return err
 	}
 	for _, e := range data.Events {

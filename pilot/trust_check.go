@@ -143,7 +143,7 @@ func (o *op) trusted(ctx context.Context) (*trustList, error) {
 		} `json:"trusted"`
 		Truncated bool `json:"truncated"`
 	}
-	if err := got.decode(&data); err != nil {
+	if err := got.decode(&data, "trusted"); err != nil {
 		return nil, o.fault(err)
 	}
 	list := &trustList{truncated: data.Truncated}
