@@ -145,7 +145,7 @@ func (r *SubscribeResult) forModel() string {
 	}
 	limit := share(bodies)
 	for i, e := range r.Events {
-		fmt.Fprintf(&b, "\n%d. %s, %d bytes\n%s", i+1, text.Line(e.Topic, 80), e.Bytes, quote(e.Data, limit))
+		fmt.Fprintf(&b, "\n%d. %q, %d bytes\n%s", i+1, text.Line(e.Topic, 80), e.Bytes, quote(e.Data, limit))
 	}
 	return b.String()
 }
