@@ -30,7 +30,10 @@ func runTests(m *testing.M) int {
 		return 1
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	buildDir = dir
+	if build, err = builder(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	code := m.Run()
 	if err := goleak.Find(); code == 0 && err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -39,18 +42,32 @@ func runTests(m *testing.M) int {
 	return code
 }
 
-var buildDir string
-
 // build makes a program of the fake pilotctl once: it starts ten times faster
 // than the test binary would.
-var build = sync.OnceValues(func() (string, error) {
-	path := filepath.Join(buildDir, "pilotctl"+exeSuffix())
-	out, err := exec.Command("go", "build", "-o", path, "./pilottest/cmd/pilotctl").CombinedOutput()
+var build func() (string, error)
+
+// builder keeps the environment and the directory in which the tests started:
+// the test that builds may have changed both.
+func builder(into string) (func() (string, error), error) {
+	compiler, err := exec.LookPath("go")
 	if err != nil {
-		return "", fmt.Errorf("building the fake pilotctl: %w: %s", err, out)
+		return nil, err
 	}
-	return path, nil
-})
+	from, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	env := os.Environ()
+	return sync.OnceValues(func() (string, error) {
+		path := filepath.Join(into, "pilotctl"+exeSuffix())
+		cmd := exec.Command(compiler, "build", "-o", path, "./pilottest/cmd/pilotctl")
+		cmd.Dir, cmd.Env = from, env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return "", fmt.Errorf("building the fake pilotctl: %w: %s", err, out)
+		}
+		return path, nil
+	}), nil
+}
 
 func fakePilotctl(t testing.TB) string {
 	t.Helper()
