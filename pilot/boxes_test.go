@@ -14,6 +14,7 @@ import (
 )
 
 func TestAFullInboxShowsTheNewestWithTheTotalAndHowToSeeMore(t *testing.T) {
+	t.Parallel()
 	for _, g := range generations {
 		t.Run(string(g), func(t *testing.T) {
 			t.Parallel()

@@ -17,6 +17,7 @@ import (
 
 // eachGeneration runs a test on three networks side by side.
 func eachGeneration(t *testing.T, test func(t *testing.T, s *sim, g pilottest.Generation)) {
+	t.Parallel()
 	for _, g := range generations {
 		t.Run(string(g), func(t *testing.T) {
 			t.Parallel()
@@ -503,6 +504,7 @@ func TestAPeerHasOneLaneHoweverItIsCalled(t *testing.T) {
 }
 
 func TestLanesAreForgotten(t *testing.T) {
+	t.Parallel()
 	c := &Client{}
 	for i := range 100 {
 		c.leave(c.enter(fmt.Sprint(i)))

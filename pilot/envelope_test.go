@@ -16,6 +16,7 @@ import (
 )
 
 func TestTheEnvelopeIsFoundInTheNoise(t *testing.T) {
+	t.Parallel()
 	const ok = `{"status":"ok","data":{"n":1}}`
 	const failed = `{"status":"error","code":"not_found","message":"no such \u003cpeer\u003e","hint":"look"}`
 	for _, tt := range []struct {
@@ -62,6 +63,7 @@ func TestTheEnvelopeIsFoundInTheNoise(t *testing.T) {
 }
 
 func TestBothEndsOfAStreamWithAHoleAreNotReadTogether(t *testing.T) {
+	t.Parallel()
 	got, err := read(&run.Result{Stdout: run.Output{Head: []byte(`{"status":"ok","data":{"ack":"`), Tail: []byte(`ACK "}}`), Missing: 9}})
 	if !errors.Is(err, ErrUnexpectedAnswer) {
 		t.Errorf("%+v, %v", got, err)
@@ -108,6 +110,7 @@ func TestAPilotctlThatIgnoresTheSwitchIsPassedOn(t *testing.T) {
 }
 
 func TestErrorsAreFoundBySentinel(t *testing.T) {
+	t.Parallel()
 	for code, want := range map[string]error{
 		"not_installed": ErrNotInstalled, "not_running": ErrNotRunning, "invalid_argument": ErrInvalidArgument, "usage": ErrInvalidArgument,
 		"not_found": ErrNotFound, "trust_required": ErrTrustRequired, "connection_failed": ErrConnectionFailed, "timeout": ErrTimeout,
@@ -146,6 +149,7 @@ func TestAnAnswerOfAnUnknownCodeIsPassedOnWithinBounds(t *testing.T) {
 }
 
 func TestGenerationsAreToldApartByTheirVersion(t *testing.T) {
+	t.Parallel()
 	for answer, want := range map[string]generation{
 		"v1.13.9\n": generation113, "1.13.0": generation113, "v1.15.2": generation113, "v1.16.0": generation116, "pilotctl v1.16.3 (linux)": generation116,
 		"1.20.0": generation116, "v2.0.1": generation116, "v1.2.2": generation12, "v1.12.9": generation12, "dev": generation113, "": generation113, "\xff\n": generation113,
@@ -219,6 +223,7 @@ func TestAnUnreachablePeerIsAnAnswerOfPing(t *testing.T) {
 }
 
 func TestPingHasTheTimeThatPilotctlCanNeed(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		count, timeout int
 		want           time.Duration
@@ -230,6 +235,7 @@ func TestPingHasTheTimeThatPilotctlCanNeed(t *testing.T) {
 }
 
 func TestTimersFollowTheWaits(t *testing.T) {
+	t.Parallel()
 	ended := errors.New("recorded")
 	var limit time.Duration
 	c := &Client{Binary: fakePilotctl(t), child: func(_ context.Context, cmd run.Command) (*run.Result, error) {

@@ -6,6 +6,7 @@ import (
 )
 
 func TestAListIsSharedSoThatEveryTextIsThere(t *testing.T) {
+	t.Parallel()
 	lines := strings.Repeat("x\n", 5000)
 	for name, texts := range map[string][]string{
 		"none":                   {},

@@ -21,6 +21,7 @@ var trapped = []string{
 }
 
 func TestEveryTextArrivesByteForByte(t *testing.T) {
+	t.Parallel()
 	for _, g := range generations {
 		t.Run(string(g), func(t *testing.T) {
 			t.Parallel()
@@ -57,6 +58,7 @@ func anyMail(mails []pilottest.Mail, text string) bool {
 }
 
 func TestAReasonMayBeginWithADash(t *testing.T) {
+	t.Parallel()
 	for _, g := range generations {
 		t.Run(string(g), func(t *testing.T) {
 			t.Parallel()
@@ -332,6 +334,7 @@ func TestSecretsOfTheEnvironmentDoNotComeBack(t *testing.T) {
 }
 
 func TestASecretAcrossTheTwoEndsOfAStreamIsStruckOut(t *testing.T) {
+	t.Parallel()
 	r := &run.Result{Stderr: run.Output{Head: []byte("it is sesame-"), Tail: []byte("sesame.")}}
 	strike(r, []string{token})
 	if got := string(r.Stderr.Head) + string(r.Stderr.Tail); got != "it is [secret]." {

@@ -27,6 +27,7 @@ var wanted = []string{
 }
 
 func TestTheToolsHaveTheirNamesOrderArgumentsAndRequiredLists(t *testing.T) {
+	t.Parallel()
 	var got []string
 	for _, tool := range NewTools(nil) {
 		info := tool.Info()
@@ -58,6 +59,7 @@ func sortedLike(wanted []string, info fantasy.ToolInfo) []string {
 }
 
 func TestTheSchemasAreTheGoldenOnes(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	for _, tool := range NewTools(nil) {
 		raw, err := json.MarshalIndent(tool.Info(), "", "  ")
@@ -71,6 +73,7 @@ func TestTheSchemasAreTheGoldenOnes(t *testing.T) {
 }
 
 func TestEveryDescriptionSaysWhenAndWhenNotWithin1024Characters(t *testing.T) {
+	t.Parallel()
 	for _, tool := range NewTools(nil) {
 		info := tool.Info()
 		if n := len(info.Description); n > 1024 {
@@ -90,6 +93,7 @@ func TestEveryDescriptionSaysWhenAndWhenNotWithin1024Characters(t *testing.T) {
 }
 
 func TestDefaultsAndRangesAreToldAndChecked(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct{ tool, arg, says, input, answer string }{
 		{"pilot_search", "limit", "10", `{"keyword":"x","limit":101}`, "100"},
 		{"pilot_search", "limit", "100", `{"keyword":"x","limit":0}`, "1"},
@@ -184,6 +188,7 @@ func TestADeletionIsNeverCalledARead(t *testing.T) {
 }
 
 func TestEffectsTellsReadingFromSendingTrustingAndDeleting(t *testing.T) {
+	t.Parallel()
 	want := map[Effect]string{
 		EffectRead:   "search help query summary inbox received trust_check pending find lookup peers ping subscribe",
 		EffectSend:   "send send_file broadcast publish",

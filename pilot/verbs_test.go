@@ -58,6 +58,7 @@ var (
 // TestEveryVerbWorksWithEveryGeneration keeps, for each verb, what pilotctl
 // understood, what the model reads and what the metadata hold.
 func TestEveryVerbWorksWithEveryGeneration(t *testing.T) {
+	t.Parallel()
 	for _, g := range generations {
 		t.Run(string(g), func(t *testing.T) {
 			t.Parallel()
@@ -111,6 +112,7 @@ func golden(t *testing.T, name, got string) {
 }
 
 func TestEveryErrorCodeReachesTheModelWithMessageAndHint(t *testing.T) {
+	t.Parallel()
 	for _, g := range generations {
 		t.Run(string(g), func(t *testing.T) {
 			t.Parallel()
@@ -137,6 +139,7 @@ func TestEveryErrorCodeReachesTheModelWithMessageAndHint(t *testing.T) {
 }
 
 func TestAHangingPilotctlIsStoppedByTheVerbsTimer(t *testing.T) {
+	t.Parallel()
 	for _, g := range generations {
 		t.Run(string(g), func(t *testing.T) {
 			t.Parallel()
@@ -168,6 +171,7 @@ func TestAHangingPilotctlIsStoppedByTheVerbsTimer(t *testing.T) {
 }
 
 func TestACancelledCallEndsPilotctlAndIsTheContextsError(t *testing.T) {
+	t.Parallel()
 	for _, g := range generations {
 		t.Run(string(g), func(t *testing.T) {
 			t.Parallel()
@@ -201,6 +205,7 @@ func TestACancelledCallEndsPilotctlAndIsTheContextsError(t *testing.T) {
 var goWords = regexp.MustCompile(`invalid character|unexpected end of JSON|cannot unmarshal|json:|goroutine|\*pilot\.|exec:`)
 
 func TestGarbageIsNeverASuccessOfWhatChangesSomething(t *testing.T) {
+	t.Parallel()
 	status := func(n int) *int { return &n }
 	faults := map[string]pilottest.Fault{
 		"nothing at all":              {Raw: true},
