@@ -41,8 +41,8 @@
 //	}
 //
 // The results hold the texts of peers as they came; what is in an [Error] or in
-// Metadata is cleaned and bounded. The inputs are those of the tools. A number that is 0 stands for its default,
-// save SendInput.WaitSeconds, where 0 does not wait.
+// Metadata is cleaned and bounded. The inputs are those of the tools. A number that
+// is 0 stands for its default, save SendInput.WaitSeconds, where 0 does not wait.
 //
 // # Which pilotctl
 //
@@ -56,8 +56,10 @@
 // # What a result means
 //
 // A message is delivered only if the receiver's acknowledgement says so; see
-// [Outcome] for what else may be known. Nothing is ever sent twice. A reply that
-// names another message or another sender is not taken for the answer. Most peers
+// [Outcome] for what else may be known. Nothing is ever sent twice, save that
+// pilotctl 1.16 itself repeats a question of [Client.Search], [Client.Help],
+// [Client.Query] or [Client.Summary] to an agent that it meets for the first time.
+// A reply that names another message or another sender is not taken for the answer. Most peers
 // do not say what they answer, though: then their next message counts, and for
 // that reason only one send at a time waits for a reply of the same peer, in the
 // order of the calls. Publishing and broadcasting are never acknowledged by
