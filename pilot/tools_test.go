@@ -104,6 +104,12 @@ func TestDefaultsAndRangesAreToldAndChecked(t *testing.T) {
 		{"pilot_ping", "timeout_seconds", "120", `{"target":"p","timeout_seconds":0}`, "1"},
 		{"pilot_subscribe", "count", "100", `{"peer":"p","topic":"t","count":0}`, "1"},
 		{"pilot_subscribe", "timeout_seconds", "60", `{"peer":"p","topic":"t","timeout_seconds":601}`, "600"},
+		{"pilot_send", "wait_seconds", "600", `{"peer":"p","message":"m","wait_seconds":"30s"}`, "wait_seconds"},
+		{"pilot_send", "wait_seconds", "600", `{"peer":"p","message":"m","wait_seconds":0.5}`, "wait_seconds"},
+		{"pilot_ping", "timeout_seconds", "120", `{"target":"p","timeout_seconds":1e12}`, "120"},
+		{"pilot_ping", "timeout_seconds", "120", `{"target":"p","timeout_seconds":"1m"}`, "timeout_seconds"},
+		{"pilot_subscribe", "timeout_seconds", "600", `{"peer":"p","topic":"t","timeout_seconds":-1}`, "1"},
+		{"pilot_subscribe", "timeout_seconds", "600", `{"peer":"p","topic":"t","timeout_seconds":1e99}`, "600"},
 		{"pilot_received", "clear", "false", `{"clear":"perhaps"}`, "clear"},
 	} {
 		tool := toolNamed(&Client{Binary: "/nowhere/pilotctl"}, tt.tool)
