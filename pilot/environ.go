@@ -89,6 +89,6 @@ func secrets() []string {
 }
 
 var (
-	secretName = regexp.MustCompile(`TOKEN|SECRET|PASSWORD|API_?KEY`)
+	secretName = regexp.MustCompile(`(TOKEN|SECRET|PASSWORD|API_?KEY)S?$`)        // a _FILE or _DIR is none
 	proxyLogin = regexp.MustCompile(`^(?:[A-Za-z0-9+.-]+://)?([^/?#]*:[^/?#]+@)`) // name, password and the @ behind them
 )

@@ -315,6 +315,7 @@ func TestSecretsOfTheEnvironmentDoNotComeBack(t *testing.T) {
 		{"all_proxy", "ann:p%40w@127.0.0.1:3128", "p%40w", "127.0.0.1:3128"},
 		{"HTTP_PROXY", "http://127.0.0.1:3128", "[secret]", "http://127.0.0.1:3128"},
 		{"PILOT_SOCKET_TOKENS", "short", "[secret]", "short"},
+		{"PILOT_TOKEN_FILE", "/etc/pilot/token", "[secret]", "/etc/pilot/token"},
 	} {
 		t.Run(tt.variable+" "+tt.value, func(t *testing.T) {
 			t.Setenv(tt.variable, tt.value)
