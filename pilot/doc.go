@@ -1,7 +1,7 @@
 // Package pilot offers the Pilot Protocol network to a Go program and to its
 // agents: a typed API of the 21 verbs, [Client], and one tool a verb, [NewTools].
-// It runs pilotctl, the network's command-line client, and is right where a thin
-// wrapper is wrong: texts that begin with a dash arrive, a message that nobody
+// It runs pilotctl, the network's command-line client, and takes care of what
+// that leaves open: texts that begin with a dash arrive, a message that nobody
 // acknowledged is not called delivered, trust is reported as it is, and a model
 // reads the answer instead of JSON inside JSON inside JSON.
 //
@@ -42,16 +42,16 @@
 //
 // The results hold the texts of peers as they came; what is in an [Error] or in
 // Metadata is cleaned and bounded. The inputs are those of the tools. A number that
-// is 0 stands for its default, save SendInput.WaitSeconds, where 0 does not wait.
+// is 0 stands for its default, except for SendInput.WaitSeconds, where 0 does not wait.
 //
 // # Which pilotctl
 //
 // [Client.Binary], else $PILOTCTL, else pilotctl in the absolute entries of PATH,
 // else ~/.pilot/bin/pilotctl. Versions 1.2, 1.13 and 1.16 and later work. The
 // version is asked for at most once, and only for a text that is too long for an
-// argument (1.16 takes it from a file, the others not) or a file over 1 MB (1.2
+// argument (1.16 takes it from a file, older ones cannot) or a file over 1 MB (1.2
 // cannot send it). Version 1.2 cannot wait for a reply: the client looks into the
-// inbox in its place. With 1.2 broadcasts are ErrUnavailable.
+// inbox instead. With 1.2 broadcasts are ErrUnavailable.
 //
 // # What a result means
 //
@@ -66,7 +66,7 @@
 // anybody: success means that the daemon took the text.
 //
 // [Client.Approve] and [Client.Reject] look before and after, since pilotctl
-// reports success for nobody too. [Client.TrustCheck] reads the daemon's lists and
+// reports success also when nobody was pending. [Client.TrustCheck] reads the daemon's lists and
 // pilotctl's own, and never guesses from the spelling of a name.
 //
 // # Limits
@@ -74,7 +74,8 @@
 // Every run of pilotctl has a timer: what the verb waits for and 60 seconds more;
 // 120 seconds for Handshake; 15 minutes for SendFile; for Ping 20 seconds a packet
 // (more where timeout_seconds allows a packet more) and 25; 60 seconds for all
-// others. A cancelled context ends pilotctl at once. At most
+// others, 10 for the question for the version. A cancelled context ends pilotctl
+// within half a second. At most
 // [Client.MaxConcurrent] run at a time, 4 sends to one peer, and starts to one peer
 // are 150 milliseconds apart, since a daemon takes 10 connections a second. Answers
 // are read up to [MaxAnswer]; a model is shown at most 32 KiB, of one message in a

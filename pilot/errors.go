@@ -9,18 +9,34 @@ import (
 
 // What a caller may branch on, with errors.Is.
 var (
-	ErrNotInstalled     = errors.New("pilotctl is not installed")
-	ErrNotRunning       = errors.New("the Pilot daemon is not running")
-	ErrInvalidArgument  = errors.New("invalid argument")
-	ErrNotFound         = errors.New("no such peer, node, hostname or file")
-	ErrTrustRequired    = errors.New("the peer and this node do not trust each other")
+	// ErrNotInstalled: there is no pilotctl; see [Client] for where it is looked for.
+	ErrNotInstalled = errors.New("pilotctl is not installed")
+	// ErrNotRunning: pilotctl could not connect to its daemon's socket.
+	ErrNotRunning = errors.New("the Pilot daemon is not running")
+	// ErrInvalidArgument: an input was refused, by this package before anything
+	// ran or by pilotctl.
+	ErrInvalidArgument = errors.New("invalid argument")
+	// ErrNotFound: a peer, hostname or file does not exist or was not resolved.
+	ErrNotFound = errors.New("no such peer, node, hostname or file")
+	// ErrTrustRequired: the peer is private and not trusted, or the registry, which
+	// would tell, cannot be reached.
+	ErrTrustRequired = errors.New("the peer and this node do not trust each other")
+	// ErrConnectionFailed: a connection to the peer, the registry or the daemon
+	// failed.
 	ErrConnectionFailed = errors.New("the peer, the registry or the daemon could not be reached")
-	ErrTimeout          = errors.New("no answer in time")
+	// ErrTimeout: pilotctl, or this package's timer, gave up; what was sent may
+	// have arrived.
+	ErrTimeout = errors.New("no answer in time")
+	// ErrPermissionDenied: a policy of the daemon forbids it.
 	ErrPermissionDenied = errors.New("not permitted")
-	ErrAuthRequired     = errors.New("an admin token is required")
-	ErrBroadcastFailed  = errors.New("the daemon refused to broadcast")
-	ErrUnavailable      = errors.New("this version of pilotctl cannot do that")
-	ErrInternal         = errors.New("pilotctl or the receiver could not store or read something")
+	// ErrAuthRequired: a broadcast needs PILOT_ADMIN_TOKEN.
+	ErrAuthRequired = errors.New("an admin token is required")
+	// ErrBroadcastFailed: the daemon refused a broadcast.
+	ErrBroadcastFailed = errors.New("the daemon refused to broadcast")
+	// ErrUnavailable: the installed version of pilotctl lacks the verb.
+	ErrUnavailable = errors.New("this version of pilotctl cannot do that")
+	// ErrInternal: pilotctl or the receiver could not store or read something.
+	ErrInternal = errors.New("pilotctl or the receiver could not store or read something")
 
 	// ErrNotDelivered: nothing shows that the peer has stored what was sent.
 	ErrNotDelivered = errors.New("not acknowledged by the peer")
@@ -166,6 +182,8 @@ func advice(e *Error) string {
 	switch {
 	case errors.Is(e, ErrNotTrusted):
 		return "nothing is left to revoke; pilot_trust_check shows the state."
+	case errors.Is(e, ErrNotFound) && e.Verb == "search":
+		return "the directory of specialists cannot be found from here; try again in a minute, or tell the user."
 	case errors.Is(e, ErrNotFound) && e.Verb != "received" && !strings.HasPrefix(e.Message, "file not found"):
 		return "check the spelling; pilot_search finds specialists, and a node id or address works where a hostname does not resolve yet."
 	case errors.Is(e, ErrNotDelivered):

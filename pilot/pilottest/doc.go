@@ -70,6 +70,10 @@
 // It simulates what can be seen through pilotctl: there is no socket to connect
 // to, no encryption, no transport. It knows the 21 verbs of package pilot and
 // info, health, context, version, trusted list, inbox read and daemon status; any other
-// command is unknown to it. Everything in the directory can be read and changed by
-// whoever may read and change its files: simulate nothing secret.
+// command is unknown to it.
+//
+// # Trust
+//
+// Everything in the network's directory can be read and changed by whoever may read
+// and change its files: simulate nothing secret.
 package pilottest
