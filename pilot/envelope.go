@@ -141,7 +141,7 @@ func find(stream []byte, status string) (envelope, bool) {
 		start := bytes.LastIndexByte(rest, '\n') + 1
 		line := bytes.TrimSpace(rest[start:])
 		rest = rest[:max(start-1, 0)]
-		if len(line) == 0 || line[0] != '{' {
+		if len(line) == 0 || line[0] != '{' || len(line) == len(stream) { // the whole stream was tried
 			continue
 		}
 		tries++
