@@ -71,21 +71,18 @@ type Daemon struct {
 	handlers sync.WaitGroup // requests under way
 	jobs     sync.WaitGroup // processes under way
 
-	mu       sync.Mutex
-	listener *listener
-	http     *http.Server
-	grpc     *grpc.Server
-	served   chan struct{} // closed when http has ended
-	agents   []*Agent
-	revoked  map[string]bool // ids of tokens
-	rows     []*row
-	byID     map[string]*row
-	queue    []*row            // pending, in the order in which they came
-	runs     map[*run]struct{} // processes, also those that outlived their daemon
-	created  int
-	change   chan struct{} // closed at the next change of a row
-	calls    []*Call
-	faults   []*fault
+	mu      sync.Mutex
+	serving // zero while the daemon is down
+	agents  []*Agent
+	revoked map[string]bool // ids of tokens
+	rows    []*row
+	byID    map[string]*row
+	queue   []*row            // pending, in the order in which they came
+	runs    map[*run]struct{} // processes, also those that outlived their daemon
+	created int
+	change  chan struct{} // closed at the next change of a row
+	calls   []*Call
+	faults  []*fault
 }
 
 // New starts a Daemon that ends with the test.
@@ -198,8 +195,8 @@ func (d *Daemon) Restart() error {
 	if d.options.Transport == TCP {
 		d.address = l.Addr().String()
 	}
-	d.listener, d.grpc, d.served = l, d.service(), make(chan struct{})
-	d.http = d.server()
+	g := d.service()
+	d.serving = serving{listener: l, grpc: g, http: d.server(g), served: make(chan struct{})}
 	d.orphan()
 	d.refuseUnprepared()
 	d.dispatch()
@@ -210,12 +207,12 @@ func (d *Daemon) Restart() error {
 	return nil
 }
 
-func (d *Daemon) server() *http.Server {
+func (d *Daemon) server(inner *grpc.Server) *http.Server {
 	var protocols http.Protocols
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{
-		Handler:     d.front(d.grpc),
+		Handler:     d.front(inner),
 		Protocols:   &protocols,
 		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: d.options.MaxStreams},
 		ConnContext: func(ctx context.Context, nc net.Conn) context.Context { return context.WithValue(ctx, wireKey{}, nc) },
@@ -232,8 +229,9 @@ func (d *Daemon) Kill() {
 	for r := range d.runs {
 		r.lose()
 	}
+	p := d.detach()
 	d.mu.Unlock()
-	d.down()
+	d.down(p)
 }
 
 // Stop ends the daemon as SIGTERM does: running jobs are cancelled, watches
@@ -246,27 +244,42 @@ func (d *Daemon) Stop() {
 			r.kill()
 		}
 	}
+	p := d.detach()
 	d.mu.Unlock()
-	d.down()
+	d.down(p)
 	if d.options.Transport == Unix {
 		_ = os.Remove(d.address)
 	}
 }
 
-func (d *Daemon) down() {
-	d.mu.Lock()
-	l, h, g, served := d.listener, d.http, d.grpc, d.served
-	d.listener, d.http, d.grpc, d.served = nil, nil, nil, nil
-	d.mu.Unlock()
-	if l == nil {
+// serving is what answers while the daemon is up.
+type serving struct {
+	listener *listener
+	http     *http.Server
+	grpc     *grpc.Server
+	served   chan struct{} // closed when http serves no more
+}
+
+// detach takes the daemon down for its jobs: none is started from here on. The
+// daemon's mutex is held since its jobs were ended, so that the slots they leave
+// are nobody's.
+func (d *Daemon) detach() serving {
+	p := d.serving
+	d.serving = serving{}
+	return p
+}
+
+// down takes the daemon down for its clients.
+func (d *Daemon) down(p serving) {
+	if p.listener == nil {
 		return
 	}
-	_ = l.Close()
-	l.cut()
-	_ = h.Close()
-	g.Stop()
-	<-served
-	l.cut() // a connection that was being accepted
+	_ = p.listener.Close()
+	p.listener.cut()
+	_ = p.http.Close()
+	p.grpc.Stop()
+	<-p.served
+	p.listener.cut() // a connection that was being accepted
 	d.handlers.Wait()
 	d.hung.release()
 }

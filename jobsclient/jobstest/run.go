@@ -26,8 +26,12 @@ func (r *run) lose() {
 	}
 }
 
-// dispatch starts queued jobs while there are slots. The daemon's mutex is held.
+// dispatch starts queued jobs while there are slots, unless the daemon is down.
+// The daemon's mutex is held.
 func (d *Daemon) dispatch() {
+	if d.listener == nil {
+		return
+	}
 	for len(d.queue) > 0 && d.running() < d.options.MaxRunning {
 		w := d.queue[0]
 		d.queue = d.queue[1:]
@@ -115,9 +119,7 @@ func (d *Daemon) ended(r *run, code int, err error) {
 		})
 	}
 	delete(d.runs, r)
-	if d.listener != nil {
-		d.dispatch()
-	}
+	d.dispatch()
 }
 
 // finish writes the end of a job, unless a test has written another.
