@@ -10,6 +10,7 @@ import (
 	"charm.land/fantasy"
 	"go.uber.org/zap"
 
+	"github.com/fantasytools/fantasytools/internal/program"
 	"github.com/fantasytools/fantasytools/internal/run"
 	"github.com/fantasytools/fantasytools/internal/text"
 	"github.com/fantasytools/fantasytools/internal/typed"
@@ -67,7 +68,7 @@ func (b *binary) run(ctx context.Context, in Input, _ fantasy.ToolCall) (fantasy
 	keep := max(b.def.maxOutput(), text.SniffLen)
 	args := slices.Concat(b.def.Args, in.Args)
 	res, err := run.Run(ctx, run.Command{
-		Path: b.path, Name: b.name(), Args: args, Dir: b.dir, Env: environment(b.def.Env, b.dir), Stdin: in.Stdin,
+		Path: b.path, Name: b.name(), Args: args, Dir: b.dir, Env: program.Environment(b.def.Env, b.dir), Stdin: in.Stdin,
 		Timeout: b.def.timeout(), Head: keep, Tail: keep, Extend: keepImage,
 	})
 	if err != nil {
@@ -88,7 +89,7 @@ func (b *binary) run(ctx context.Context, in Input, _ fantasy.ToolCall) (fantasy
 // name is argv[0]: what a shell would give a program that was called by its bare
 // name. One that is called by a path may find its files by it.
 func (b *binary) name() string {
-	if isBare(b.def.Binary) {
+	if program.IsBare(b.def.Binary) {
 		return b.def.Binary
 	}
 	return b.path

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/fantasytools/fantasytools/internal/program"
 	"github.com/fantasytools/fantasytools/internal/text"
 )
 
@@ -111,7 +112,7 @@ func (d *Def) check() []error {
 	if d.MaxOutput < 0 {
 		add("MaxOutput is %d; it is a number of bytes, or 0 for %d", d.MaxOutput, DefaultMaxOutput)
 	}
-	return append(errs, checkEnv(d.Env)...)
+	return append(errs, program.CheckEnv(d.Env)...)
 }
 
 func (d *Def) timeout() time.Duration { return cmp.Or(d.Timeout, DefaultTimeout) }

@@ -12,6 +12,7 @@ import (
 	"charm.land/fantasy"
 	"go.uber.org/zap"
 
+	"github.com/fantasytools/fantasytools/internal/program"
 	"github.com/fantasytools/fantasytools/internal/text"
 	"github.com/fantasytools/fantasytools/internal/typed"
 )
@@ -48,7 +49,7 @@ func LoadTools(defs []Def, workDir string, logger *zap.Logger) ([]fantasy.AgentT
 	for i := range defs {
 		d := defs[i]
 		problems := d.check()
-		path, err := resolve(d.Binary, dir)
+		path, err := program.Resolve(d.Binary, dir)
 		if err != nil {
 			problems = append(problems, err)
 		}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fantasytools/fantasytools/examples/internal/toolfile"
 	"github.com/fantasytools/fantasytools/jobsclient"
 	"github.com/fantasytools/fantasytools/jobsclient/jobstest"
 	"github.com/fantasytools/fantasytools/tool"
@@ -16,7 +17,7 @@ import (
 // jobTools returns the tools for jobs on the daemon that the environment names.
 // Where it names none there is one in this process: it is a fake, made for tests,
 // but its jobs are real processes. They end with the agent.
-func jobTools(entries []toolEntry, workDir string) (toolset, error) {
+func jobTools(entries []toolfile.Entry, workDir string) (toolset, error) {
 	if tools := tool.BuildJobTools(); tools != nil {
 		return toolset{label: "jobs", summary: names(tools) + "; on the daemon of " + jobsclient.EnvDaemonURL, tools: tools}, nil
 	}

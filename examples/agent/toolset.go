@@ -5,6 +5,8 @@ import (
 
 	"charm.land/fantasy"
 	"go.uber.org/zap"
+
+	"github.com/fantasytools/fantasytools/examples/internal/toolfile"
 )
 
 // toolset is a group of tools that come from one place.
@@ -22,7 +24,7 @@ type toolsets []toolset
 // and, if it is wanted or a script plays, the Pilot network. Add your own here:
 // tool.New makes a tool of a Go function.
 func loadTools(opts *options, scripted bool, note func(string), logger *zap.Logger) (toolsets, error) {
-	entries, err := installedTools(opts.toolsFile, note)
+	entries, err := toolfile.Installed(opts.toolsFile, note)
 	if err != nil {
 		return nil, err
 	}

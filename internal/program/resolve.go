@@ -1,4 +1,4 @@
-package tool
+package program
 
 import (
 	"errors"
@@ -11,8 +11,11 @@ import (
 	"strings"
 )
 
-// resolve returns the absolute path of a Def's binary.
-func resolve(binary, workDir string) (string, error) {
+// Resolve returns the absolute path of a binary: an absolute one as it is, one with
+// a slash relative to workDir, a bare name first in usr/bin below workDir and then
+// in the absolute entries of PATH. The error says what is wrong with it and, where
+// that is not plain, what to do; it is fs.ErrNotExist for one that is not there.
+func Resolve(binary, workDir string) (string, error) {
 	switch {
 	case strings.TrimSpace(binary) == "":
 		return "", errors.New("the binary is empty; name a program")
@@ -20,14 +23,14 @@ func resolve(binary, workDir string) (string, error) {
 		return "", errors.New("the binary holds a NUL character")
 	case filepath.IsAbs(binary):
 		return executable(filepath.Clean(binary))
-	case !isBare(binary):
+	case !IsBare(binary):
 		return executable(filepath.Join(workDir, binary))
 	}
 	return search(binary, workDir)
 }
 
-// isBare reports whether binary is a name and no path.
-func isBare(binary string) bool {
+// IsBare reports whether binary is a name and no path.
+func IsBare(binary string) bool {
 	return filepath.Base(binary) == binary && !strings.Contains(binary, "/") && binary != "." && binary != ".."
 }
 
@@ -51,8 +54,8 @@ func search(name, workDir string) (string, error) {
 	if unusable != nil {
 		return "", unusable
 	}
-	return "", fmt.Errorf("the binary %q is neither in %s nor in an absolute entry of PATH; install it or give its path "+
-		"(one in the working directory is written ./%s)", name, dirs[0], name)
+	return "", &missingError{fmt.Sprintf("the binary %q is neither in %s nor in an absolute entry of PATH; install it or give its path "+
+		"(one in the working directory is written ./%s)", name, dirs[0], name)}
 }
 
 // executable returns path, on Windows with the extension that was left out, if
@@ -95,13 +98,14 @@ func windowsExecutable(path string) (string, error) {
 	return found, nil
 }
 
-// missing is fs.ErrNotExist in words that name the path.
+// missing is fs.ErrNotExist in words.
 func missing(path string) error {
-	return &missingError{path}
+	return &missingError{"the binary " + path + " does not exist"}
 }
 
-type missingError struct{ path string }
+type missingError struct{ text string }
 
-func (e *missingError) Error() string { return "the binary " + e.path + " does not exist" }
+func (e *missingError) Error() string { return e.text }
 
+// Is makes it fs.ErrNotExist.
 func (e *missingError) Is(target error) bool { return target == fs.ErrNotExist }

@@ -1,4 +1,4 @@
-package tool
+package program
 
 import (
 	"fmt"
@@ -27,8 +27,8 @@ func looksSecret(name string) bool {
 	return false
 }
 
-// checkEnv returns what is wrong with the entries of a Def's Env.
-func checkEnv(env []string) []error {
+// CheckEnv returns what is wrong with the entries for [Environment].
+func CheckEnv(env []string) []error {
 	var errs []error
 	seen := make(map[string]bool, len(env))
 	for i, entry := range env {
@@ -47,9 +47,11 @@ func checkEnv(env []string) []error {
 	return errs
 }
 
-// environment returns the child's environment: this process's as it is now,
-// without what looks like a credential, changed by the Def's entries.
-func environment(entries []string, workDir string) []string {
+// Environment returns the environment of a child that runs in workDir, an absolute
+// path: this process's as it is now, without what looks like a credential, changed
+// by the entries. KEY=VALUE sets a variable, KEY passes one on that is withheld
+// otherwise. PATH begins with usr/bin below workDir.
+func Environment(entries []string, workDir string) []string {
 	named := make(map[string]bool, len(entries))
 	path, hasPath := os.LookupEnv("PATH")
 	if !hasPath && runtime.GOOS != "windows" {
