@@ -39,9 +39,6 @@ func (a *app) checkJobs(ctx context.Context, r *report) {
 	cfg.CallTimeout, cfg.Logger = a.opts.wait, a.logger
 	client := jobsclient.New(cfg)
 	defer client.Close() //nolint:errcheck // only asked
-	// A bound around the whole, in case an answer drips.
-	ctx, cancel := context.WithTimeout(ctx, 8*a.opts.wait)
-	defer cancel()
 	d := &daemonCheck{cfg: cfg, client: client, report: r}
 	d.run(ctx)
 }
@@ -103,7 +100,7 @@ func (d *daemonCheck) run(ctx context.Context) {
 
 // unusable reports why there is no working with the daemon.
 func (d *daemonCheck) unusable(err error) {
-	subject, advice := jobsclient.EnvDaemonURL, "start the daemon, or correct "+jobsclient.EnvDaemonURL
+	subject, advice := jobsclient.EnvDaemonURL, "start the daemon, or restart it if it hangs, or correct "+jobsclient.EnvDaemonURL
 	switch {
 	case errors.Is(err, jobsclient.ErrInvalidArgument):
 		advice = "set it to unix:///path/of/socket, http://127.0.0.1:PORT or https://HOST"

@@ -50,8 +50,10 @@ func main() {
 // run is main with its surroundings as parameters; it returns the exit status.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	// The programs that tools run lead sessions of their own, so Ctrl-C reaches
-	// only this process: the end of the context stops them.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	// only this process: the end of the context stops them. SIGPIPE is not among
+	// the signals: once it is asked for it comes for every pipe and socket, also
+	// when a program does not read all of its input.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, paint: painterFor(stdout)}
