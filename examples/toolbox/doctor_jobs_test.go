@@ -125,7 +125,7 @@ func TestDoctorNamesWhatIsWrongWithTheDaemon(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			d := startDaemon(t, jobstest.Unix)
 			tc.make(t, d)
-			findings := doctored(t)
+			findings := diagnosed(t)
 			expect(t, findings, tc.want)
 			for _, token := range []string{d.Token(), d.Agent().Token(), d.OperatorToken()} {
 				if shown := fmt.Sprint(findings); strings.Contains(shown, token) || strings.Contains(shown, strings.Split(token, ".")[2]) {
