@@ -125,7 +125,11 @@ func TestDoctorNamesWhatIsWrongWithTheDaemon(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			d := startDaemon(t, jobstest.Unix)
 			tc.make(t, d)
-			findings := diagnosed(t)
+			wait := "10s"
+			if strings.Contains(tc.want.finding, "listens") || strings.Contains(tc.want.finding, "no socket") || strings.Contains(tc.want.finding, "gRPC server") {
+				wait = "300ms" // for a daemon that comes back
+			}
+			findings := diagnosed(t, "-wait", wait)
 			expect(t, findings, tc.want)
 			for _, token := range []string{d.Token(), d.Agent().Token(), d.OperatorToken()} {
 				if shown := fmt.Sprint(findings); strings.Contains(shown, token) || strings.Contains(shown, strings.Split(token, ".")[2]) {

@@ -19,6 +19,12 @@ func join(t *testing.T, g pilottest.Generation) (*pilottest.Network, pilottest.N
 	t.Helper()
 	machine(t, "sh")
 	network := pilottest.New(t, g)
+	if err := os.Remove(network.Binary); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(builtPilotctl, network.Binary); err != nil {
+		t.Fatal(err)
+	}
 	me := network.AddNode(pilottest.Node{Name: "me"})
 	t.Setenv("HOME", me.Home)
 	t.Setenv(pilot.EnvBinary, network.Binary)
@@ -119,14 +125,14 @@ func TestDoctorDoesNotWaitForAPilotThatHangs(t *testing.T) {
 		make       func(t *testing.T, n *pilottest.Network, me pilottest.Node)
 		want       wanted
 	}{
-		{"the daemon hangs", pilottest.V116, "2s", func(_ *testing.T, n *pilottest.Network, _ pilottest.Node) { n.Freeze("me") },
-			wanted{"pilot", "daemon", statusFault, "did not answer within 2s: it takes connections and hangs", "restart"}},
+		{"the daemon hangs", pilottest.V116, "1s", func(_ *testing.T, n *pilottest.Network, _ pilottest.Node) { n.Freeze("me") },
+			wanted{"pilot", "daemon", statusFault, "did not answer within 1s: it takes connections and hangs", "restart"}},
 		{"pilotctl hangs", pilottest.V116, "300ms", func(_ *testing.T, n *pilottest.Network, _ pilottest.Node) {
 			n.Fault(pilottest.Fault{Verb: "version", Hang: true, Stubborn: true})
 		}, wanted{"pilot", "pilotctl", statusFault, "did not end within 300ms when asked for its version, and was stopped", "run it by hand"}},
-		{"an old pilotctl hangs", pilottest.V12, "2s", func(_ *testing.T, n *pilottest.Network, _ pilottest.Node) {
+		{"an old pilotctl hangs", pilottest.V12, "1s", func(_ *testing.T, n *pilottest.Network, _ pilottest.Node) {
 			n.Fault(pilottest.Fault{Verb: "context", Hang: true})
-		}, wanted{"pilot", "pilotctl", statusFault, "did not end within 2s when asked for its context", ""}},
+		}, wanted{"pilot", "pilotctl", statusFault, "did not end within 1s when asked for its context", ""}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			network, me := join(t, tc.generation)

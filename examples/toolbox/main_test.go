@@ -6,12 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -28,16 +29,36 @@ var update = flag.Bool("update", false, "write the goldens, and what the README 
 // limit bounds what takes moments, on a machine that is busy.
 const limit = time.Minute
 
-// asToolbox is set for the test binary where it stands for the program.
-const asToolbox = "TOOLBOX_TEST_RUN"
+// built is the program as the README says how to build it, and builtPilotctl the
+// fake one: as processes they start faster than the test binary does with -race.
+var built, builtPilotctl string
 
 func TestMain(m *testing.M) {
 	pilottest.Main()
-	if os.Getenv(asToolbox) != "" {
-		// Not os.Exit, which sleeps for a second in a binary built with -race.
-		syscall.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	flag.Parse()
+	dir, err := os.MkdirTemp("", "toolbox")
+	if err != nil {
+		panic(err)
 	}
-	goleak.VerifyTestMain(m)
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", dir+string(filepath.Separator),
+		".", "github.com/fantasytools/fantasytools/pilot/pilottest/cmd/pilotctl")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
+		os.Exit(1)
+	}
+	built, builtPilotctl = filepath.Join(dir, "toolbox"+exe()), filepath.Join(dir, "pilotctl"+exe())
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
+		_ = os.RemoveAll(dir)
+		os.Exit(status)
+	}))
+}
+
+func exe() string {
+	if runtime.GOOS == "windows" {
+		return ".exe"
+	}
+	return ""
 }
 
 // machine sets an environment for the test in which nothing is configured: no
@@ -100,8 +121,8 @@ func process(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	t.Cleanup(cancel)
-	cmd := exec.CommandContext(ctx, os.Args[0], args...)
-	cmd.Env = append(os.Environ(), asToolbox+"=1")
+	cmd := exec.CommandContext(ctx, built, args...)
+	cmd.Env = os.Environ()
 	return cmd
 }
 

@@ -126,24 +126,10 @@ func TestTheProgramHoldsNoProviderAndNoFake(t *testing.T) {
 	}
 }
 
-// static builds the program as the README says.
-func static(t testing.TB) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "toolbox")
-	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, ".")
-	cmd.Dir = here
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return path
-}
-
 func TestTheProgramIsOneStaticBinaryOfTheSizeThatTheReadmeTells(t *testing.T) {
 	if runtime.GOOS+"/"+runtime.GOARCH != "linux/amd64" {
 		t.Skip("the README tells the size of linux/amd64")
 	}
-	path := static(t)
 	src, err := os.ReadFile(filepath.Join(here, "README.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +139,7 @@ func TestTheProgramIsOneStaticBinaryOfTheSizeThatTheReadmeTells(t *testing.T) {
 		t.Fatal("the README tells no size")
 	}
 	want, _ := strconv.ParseFloat(string(told[1]), 64)
-	info, err := os.Stat(path)
+	info, err := os.Stat(built)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,12 +147,12 @@ func TestTheProgramIsOneStaticBinaryOfTheSizeThatTheReadmeTells(t *testing.T) {
 		t.Errorf("it has %.1f MB, and the README tells %v", got, want)
 	}
 	// Alone in an empty environment: what it needs, it has.
-	cmd := exec.Command(path, "doctor")
+	cmd := exec.Command(built, "doctor")
 	cmd.Env, cmd.Dir = []string{}, t.TempDir()
 	if o := ended(t, cmd); o.status != exitOK || !strings.Contains(o.stdout, "0 faults") {
 		t.Errorf("%+v", o)
 	}
-	if isDynamic(t, path) {
+	if isDynamic(t, built) {
 		t.Error("it needs a loader of the system")
 	}
 }
@@ -174,11 +160,10 @@ func TestTheProgramIsOneStaticBinaryOfTheSizeThatTheReadmeTells(t *testing.T) {
 // BenchmarkStart compares the start of the program with that of the smallest
 // there is.
 func BenchmarkStart(b *testing.B) {
-	path := static(b)
 	for _, bm := range []struct {
 		name string
 		argv []string
-	}{{"toolbox version", []string{path, "version"}}, {"true", []string{"true"}}} {
+	}{{"toolbox version", []string{built, "version"}}, {"true", []string{"true"}}} {
 		b.Run(bm.name, func(b *testing.B) {
 			for b.Loop() {
 				if err := exec.Command(bm.argv[0], bm.argv[1:]...).Run(); err != nil {
