@@ -45,7 +45,7 @@ func (a *app) checkJobs(ctx context.Context, r *report) {
 
 // halfSet reports variables that are not both set.
 func halfSet(cfg jobsclient.Config, r *report) {
-	const get = "a jobs daemon sets both for the agents that it runs; export what the daemon gives out for this agent"
+	const get = "a jobs daemon sets both for the agents that it runs: export what it gives out for this agent, or start one (examples/jobsd of this module)"
 	set, unset := jobsclient.EnvDaemonURL, jobsclient.EnvAgentToken
 	switch {
 	case cfg.URL == "" && cfg.Token == "":
@@ -110,7 +110,8 @@ func (d *daemonCheck) unusable(err error) {
 			"set it to the agent's current token, whole; the daemon issues a new one when the agent's capabilities change, and revokes the one before")
 		return
 	}
-	d.report.fault(subject, d.text(err), advice)
+	found := strings.TrimSuffix(strings.TrimPrefix(d.text(err), "listing the jobs: "), "; try again once it is back")
+	d.report.fault(subject, found, advice)
 }
 
 // watch reads the first state of a job that does not exist.

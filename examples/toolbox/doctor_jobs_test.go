@@ -126,7 +126,7 @@ func TestDoctorNamesWhatIsWrongWithTheDaemon(t *testing.T) {
 			d := startDaemon(t, jobstest.Unix)
 			tc.make(t, d)
 			wait := "10s"
-			if strings.Contains(tc.want.finding, "listens") || strings.Contains(tc.want.finding, "no socket") || strings.Contains(tc.want.finding, "gRPC server") {
+			if strings.Contains(tc.want.finding, "nothing listens") || strings.Contains(tc.want.finding, "no socket") {
 				wait = "300ms" // for a daemon that comes back
 			}
 			findings := diagnosed(t, "-wait", wait)
@@ -222,7 +222,9 @@ func TestNoTextOfAServerBringsTheTokenBack(t *testing.T) {
 
 func TestTokenProblem(t *testing.T) {
 	now := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
-	token := func(claims string) string { return "eyJ." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".sig" }
+	token := func(claims string) string {
+		return "eyJ." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".sig"
+	}
 	for _, tc := range []struct{ name, token, want string }{
 		{"no token", "hunter2", "it is no JSON Web Token, as if it had not been copied whole"},
 		{"three parts that are none", "a.%.c", "it is no JSON Web Token, as if it had not been copied whole"},

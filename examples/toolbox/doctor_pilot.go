@@ -130,9 +130,13 @@ func (p *pilotctl) checkDaemon(ctx context.Context, r *report) {
 		r.fault("daemon", fmt.Sprintf("the Pilot daemon did not answer within %v: it takes connections and hangs", p.wait), "restart the daemon")
 		return
 	}
-	if !p.ran(res, err, "info", r) {
-		return
+	if p.ran(res, err, "info", r) {
+		p.reportInfo(res, r)
 	}
+}
+
+// reportInfo reports what pilotctl said of the daemon.
+func (p *pilotctl) reportInfo(res *child.Result, r *report) {
 	a, found := readAnswer(res)
 	switch {
 	case found && a.Status == "ok":

@@ -89,7 +89,9 @@ func TestDoctorNamesWhatIsWrongWithPilot(t *testing.T) {
 		{"the daemon breaks off", pilottest.V113, func(_ *testing.T, n *pilottest.Network, _ pilottest.Node) {
 			n.Fault(pilottest.Fault{Verb: "info", Code: "connection_failed", Message: "info: daemon disconnected"})
 		}, wanted{"pilot", "daemon", statusFault, "info: daemon disconnected (connection_failed)", "log"}},
-		{"PILOTCTL names nothing", pilottest.V116, func(t *testing.T, _ *pilottest.Network, _ pilottest.Node) { t.Setenv(pilot.EnvBinary, "/none/pilotctl") },
+		{"PILOTCTL names nothing", pilottest.V116, func(t *testing.T, _ *pilottest.Network, _ pilottest.Node) {
+			t.Setenv(pilot.EnvBinary, "/none/pilotctl")
+		},
 			wanted{"pilot", "pilotctl", statusFault, `/none/pilotctl does not exist (PILOTCTL is "/none/pilotctl")`, "install the Pilot Protocol"}},
 		{"PILOTCTL is no name of PATH", pilottest.V116, func(t *testing.T, _ *pilottest.Network, _ pilottest.Node) { t.Setenv(pilot.EnvBinary, "pctl") },
 			wanted{"pilot", "pilotctl", statusFault, "pctl is not in PATH", ""}},
@@ -157,7 +159,9 @@ func TestDoctorLooksAtThePilotctlThatTheToolsRun(t *testing.T) {
 		make func(t *testing.T, n *pilottest.Network, home string) string // returns the path that is right, "" for none
 	}{
 		{"there is none", func(*testing.T, *pilottest.Network, string) string { return "" }},
-		{"in PATH", func(_ *testing.T, n *pilottest.Network, home string) string { return n.Install(filepath.Join(home, "b")) }},
+		{"in PATH", func(_ *testing.T, n *pilottest.Network, home string) string {
+			return n.Install(filepath.Join(home, "b"))
+		}},
 		{"in PATH and at home", func(_ *testing.T, n *pilottest.Network, home string) string {
 			n.Install(filepath.Join(home, ".pilot", "bin"))
 			return n.Install(filepath.Join(home, "b"))

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -66,6 +67,7 @@ func parseFlags(args []string) (*options, error) {
 			if errors.Is(err, flag.ErrHelp) {
 				return o, err
 			}
+			o.json = o.json || slices.Contains(args, "-json") || slices.Contains(args, "--json") // not read any more
 			return o, fmt.Errorf("%w (toolbox -h lists the flags)", err)
 		}
 		rest := fs.Args()

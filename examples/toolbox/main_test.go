@@ -208,7 +208,11 @@ func TestACommandLineThatIsWrongDoesNothingAndSaysWhatIsRight(t *testing.T) {
 			if o.status != exitUsage || o.stdout != "" || !strings.Contains(o.stderr, tc.want) {
 				t.Errorf("status %d, stdout %q, stderr %q; want %q", o.status, o.stdout, o.stderr, tc.want)
 			}
-			o = toolbox(t, "", append([]string{"-json"}, tc.args...)...)
+			where := 0
+			if len(tc.args) > 0 && !slices.Contains(tc.args, "-tools") { // which takes the next word
+				where = len(tc.args)
+			}
+			o = toolbox(t, "", slices.Insert(slices.Clone(tc.args), where, "-json")...)
 			if e := decode[errorReport](t, o).Error; o.status != exitUsage || e.Status != exitUsage || e.Message == "" {
 				t.Errorf("with -json: status %d, %+v", o.status, e)
 			}

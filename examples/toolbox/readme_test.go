@@ -60,13 +60,7 @@ func checkBlock(t *testing.T, sentence, got string) {
 		t.Fatalf("the README has no sentence %q", sentence)
 	}
 	before, rest, found := strings.Cut(string(src[start:]), "\n```text\n")
-	want, after, closed := "", rest, strings.HasPrefix(rest, "```\n")
-	if closed {
-		after = strings.TrimPrefix(rest, "```\n")
-	} else {
-		want, after, closed = strings.Cut(rest, "\n```\n")
-		want += "\n"
-	}
+	want, after, closed := strings.Cut(rest, "```\n")
 	if !found || !closed {
 		t.Fatalf("there is no block of text behind %q", sentence)
 	}
