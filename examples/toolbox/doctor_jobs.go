@@ -78,7 +78,6 @@ type daemonCheck struct {
 	cfg    jobsclient.Config
 	client *jobsclient.Client
 	report *report
-	denied int // capabilities that are missing
 }
 
 // run asks for a list first: whatever is wrong with the address, the daemon or
@@ -128,7 +127,6 @@ func (d *daemonCheck) capability(name, tools string, err error) {
 	switch {
 	case err == nil, errors.Is(err, jobsclient.ErrNotFound), errors.Is(err, jobsclient.ErrNotRunning), errors.Is(err, jobsclient.ErrInvalidArgument):
 	case errors.Is(err, jobsclient.ErrPermissionDenied):
-		d.denied++
 		d.report.fault(name, fmt.Sprintf("the agent lacks the capability %s, which %s need", name, tools),
 			"let the operator of the daemon grant it; the agent then has a new token for "+jobsclient.EnvAgentToken)
 	default:
@@ -163,8 +161,9 @@ func (d *daemonCheck) bins(refusal error) {
 		d.report.fault("job_submit", "no BIN is declared for the agent, so no job can be submitted", "let the operator of the daemon add BINs to the agent")
 	case listed:
 		d.report.ok("job_submit", "jobs may run these BINs: "+text.Line(list, 300))
-	case d.denied == 0:
-		d.report.ok("job_submit", "jobs may be submitted")
+	default:
+		said := strings.TrimPrefix(d.text(refusal), "submitting the job: the jobs daemon refused the request: ")
+		d.report.ok("job_submit", "the daemon takes submissions, and of a BIN that does not exist it says: "+said)
 	}
 }
 

@@ -13,6 +13,9 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	grpcstatus "google.golang.org/grpc/status"
+
 	"github.com/fantasytools/fantasytools/jobsclient"
 	"github.com/fantasytools/fantasytools/jobsclient/jobstest"
 )
@@ -117,6 +120,11 @@ func TestDoctorNamesWhatIsWrongWithTheDaemon(t *testing.T) {
 		{"the agent has no capability", func(t *testing.T, d *jobstest.Daemon) {
 			t.Setenv(jobsclient.EnvAgentToken, d.Agent().Grant())
 		}, wanted{"jobs", "job_submit", statusFault, "lacks the capability job_submit", "grant it"}},
+		{"the agent has no BIN", func(t *testing.T, _ *jobstest.Daemon) { jobstest.New(t, jobstest.Options{}).Setenv(t) },
+			wanted{"jobs", "job_submit", statusFault, "no BIN is declared", "add BINs"}},
+		{"the database fails", func(_ *testing.T, d *jobstest.Daemon) {
+			d.Inject(jobstest.Fault{Method: jobstest.MethodSubmit, Err: grpcstatus.Error(codes.InvalidArgument, "database is locked")})
+		}, wanted{"jobs", "job_submit", statusOK, "of a BIN that does not exist it says: database is locked", ""}},
 		{"the agent does not run", func(_ *testing.T, d *jobstest.Daemon) { d.Agent().SetState(jobstest.AgentStopped) },
 			wanted{"jobs", "job_submit", statusFault, "is not running", "start the agent"}},
 		{"the agent is being prepared", func(_ *testing.T, d *jobstest.Daemon) { d.Agent().SetState(jobstest.AgentPreparing) },

@@ -128,6 +128,7 @@ func TestDoctorLooksAtEachProgramOfTheFile(t *testing.T) {
 	home := machine(t, "sh")
 	sh := filepath.Join(os.Getenv("PATH"), "sh")
 	writeFile(t, filepath.Join(home, "plain"), "no program")
+	writeFile(t, filepath.Join(os.Getenv("PATH"), "plain-in-path"), "no program")
 	writeFile(t, filepath.Join(home, "doc.txt"), "usage")
 	for _, tc := range []struct {
 		name, entry string
@@ -139,6 +140,7 @@ func TestDoctorLooksAtEachProgramOfTheFile(t *testing.T) {
 		{"a missing one that is optional", "binary: no-such-program, optional: true", wanted{"programs", "t", statusMissing, "no-such-program is not installed; it is optional", "install it"}},
 		{"a missing path", "binary: ./bin/none", wanted{"programs", "t", statusFault, "/bin/none does not exist; no tool at all", "correct its path"}},
 		{"one that is not executable", "binary: ./plain", wanted{"programs", "t", statusFault, "is not executable (file mode -rw-------)", "chmod +x"}},
+		{"one of PATH that is not executable, and optional", "binary: plain-in-path, optional: true", wanted{"programs", "t", statusFault, "is not executable", "chmod +x"}},
 		{"a directory", "binary: " + home, wanted{"programs", "t", statusFault, "is a directory", "chmod +x"}},
 		{"a usage text", "binary: sh, doc: doc.txt", wanted{"programs", "t", statusOK, sh, ""}},
 		{"a usage text that is not there", "binary: sh, doc: none.txt", wanted{"programs", "t", statusFault, "its usage text cannot be read", "correct doc"}},

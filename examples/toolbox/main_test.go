@@ -1,3 +1,5 @@
+//go:build unix
+
 package main
 
 import (
@@ -10,7 +12,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -47,18 +48,11 @@ func TestMain(m *testing.M) {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		os.Exit(1)
 	}
-	built, builtPilotctl = filepath.Join(dir, "toolbox"+exe()), filepath.Join(dir, "pilotctl"+exe())
+	built, builtPilotctl = filepath.Join(dir, "toolbox"), filepath.Join(dir, "pilotctl")
 	goleak.VerifyTestMain(m, goleak.Cleanup(func(status int) {
 		_ = os.RemoveAll(dir)
 		os.Exit(status)
 	}))
-}
-
-func exe() string {
-	if runtime.GOOS == "windows" {
-		return ".exe"
-	}
-	return ""
 }
 
 // machine sets an environment for the test in which nothing is configured: no
@@ -274,6 +268,17 @@ func TestVersionNamesFantasyGoAndThePlatform(t *testing.T) {
 	}
 	if v := decode[versions](t, toolbox(t, "", "version", "-json")); v.Go == "" || v.Platform == "" || v.Toolbox == "" || v.Fantasy == "" {
 		t.Errorf("%+v", v)
+	}
+}
+
+func TestTheLogIsOnStandardErrorAndOnlyWhereItIsWanted(t *testing.T) {
+	machine(t, "sh")
+	args := []string{"call", "sh", `{"args":["-c","echo a"]}`}
+	if o := toolbox(t, "", args...); strings.Contains(o.stderr, "DEBUG") {
+		t.Errorf("%+v", o)
+	}
+	if o := toolbox(t, "", append(args, "-v")...); o.stdout != "a\n" || !strings.Contains(o.stderr, "DEBUG\ttool ran its program") {
+		t.Errorf("%+v", o)
 	}
 }
 
