@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -42,9 +43,17 @@ func parseTarget(raw string, allowPlaintext bool) (*target, error) {
 }
 
 func noScheme(raw string) error {
-	return fmt.Errorf("the address %q of the jobs daemon has none of the schemes unix, http and https: "+
-		"write unix:///path/of/socket or http://host:port", withoutUserinfo(raw))
+	shown := fmt.Sprintf("%q", withoutUserinfo(raw))
+	if !looksLikeAddress.MatchString(raw) {
+		shown = fmt.Sprintf("of %d characters (not shown: if it was swapped with the token it is a secret)", len(raw))
+	}
+	return fmt.Errorf("the address %s of the jobs daemon has none of the schemes unix, http and https: "+
+		"write unix:///path/of/socket or http://host:port", shown)
 }
+
+// looksLikeAddress matches what somebody meant for an address and no token is: a
+// URL, a host with a port, a path.
+var looksLikeAddress = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*://|^[\[\]A-Za-z0-9.:-]*:[0-9]{1,5}(/|$)|^[./~]`)
 
 func parseUnix(rest string) (*target, error) {
 	path := rest

@@ -112,3 +112,14 @@ func TestAReaderThatGoesAwayEndsTheRunAndItsChild(t *testing.T) {
 		t.Errorf("exit status %d", status)
 	}
 }
+
+func TestAProgramThatDoesNotReadItsInputInterruptsNothing(t *testing.T) {
+	cmd := command(t, "-script", "my.txt")
+	writeFiles(t, cmd.Dir, map[string]string{
+		"my.txt": `head {"args":["-c","1"],"stdin":"` + strings.Repeat("x", 4<<20) + `"}` + "\n\n> There.",
+	})
+	stdout, stderr, status := output(t, cmd)
+	if status != exitOK || stderr != "" || !strings.Contains(stdout, "\nThere.\n") {
+		t.Errorf("exit status %d: %s\n%.200s", status, stderr, stdout)
+	}
+}

@@ -67,9 +67,10 @@ func main() {
 func run(args []string, stdout, stderr io.Writer) int {
 	// The programs that tools run lead sessions of their own, so Ctrl-C reaches
 	// only this process: the end of the context stops them. The same goes for a
-	// terminal that is closed and for a reader of the output that went away.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	// terminal that is closed.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	defer survivePipes()()
 
 	opts, err := parseFlags(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -92,7 +93,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	}
 	defer tools.close()
 	defer stop() // before that, so that a second Ctrl-C is not caught
-	switch err := play(ctx, opts, model, tools, newPrinter(stdout, opts.full)); {
+	p := newPrinter(stdout, opts.full)
+	p.w = lastReader{stdout, stop}
+	switch err := play(ctx, opts, model, tools, p); {
 	case err == nil:
 		return exitOK
 	case ctx.Err() != nil:
@@ -100,6 +103,30 @@ func run(args []string, stdout, stderr io.Writer) int {
 	default:
 		return complain(stderr, exitFailed, err)
 	}
+}
+
+// survivePipes keeps a reader of the output that went away from ending the process
+// at once, with programs running. The signal itself says nothing more, for it also
+// comes when a program does not read its standard input: see [lastReader].
+func survivePipes() (undo func()) {
+	pipes := make(chan os.Signal, 1)
+	signal.Notify(pipes, syscall.SIGPIPE)
+	return func() { signal.Stop(pipes) }
+}
+
+// lastReader writes to w until that fails, which interrupts the run: nobody reads
+// what it does.
+type lastReader struct {
+	w         io.Writer
+	interrupt func()
+}
+
+func (l lastReader) Write(b []byte) (int, error) {
+	n, err := l.w.Write(b)
+	if err != nil {
+		l.interrupt()
+	}
+	return n, err
 }
 
 // play lets the agent work on the prompt and prints what happens.

@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"sort"
 	"unicode/utf8"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // maxSequence bounds how far a terminal sequence is looked for, in bytes. What
 // is longer is no sequence a terminal program writes: its ESC is dropped and
 // the rest is text.
 const maxSequence = 4 << 10
+
+const (
+	esc = 0x1b
+	bel = 0x07
+)
 
 // cleaner writes cleaned text to out and remembers where each byte of it stood
 // in the raw bytes.
@@ -70,7 +73,7 @@ func (c *cleaner) special(raw []byte, i int) int {
 	case '\b':
 		c.back++
 		return 1
-	case ansi.ESC:
+	case esc:
 		n := sequence(raw[i:])
 		if c.returned && erasesLine(raw[i:i+n]) {
 			c.truncate(c.line)
@@ -125,28 +128,50 @@ func (c *cleaner) rawAt(i int) int {
 }
 
 // sequence returns the length of the terminal sequence at the start of b, which
-// is an ESC. Control strings (window titles, links) end with BEL or ST on their
-// line; without that end only the ESC goes, so that no text is swallowed.
+// is an ESC, by the grammar of ECMA-48: ESC [, parameters, intermediates and a
+// final byte, or ESC, intermediates and a final byte. One that breaks the grammar
+// ends before the byte that does. Control strings (window titles, links) end with
+// BEL or ST on their line; without that end only the ESC goes, so that no text is
+// swallowed.
 func sequence(b []byte) int {
 	b = b[:min(len(b), maxSequence)]
 	if len(b) > 1 && bytes.IndexByte([]byte("]PX^_"), b[1]) >= 0 {
 		return controlString(b)
 	}
-	_, _, n, state := ansi.DecodeSequence(b, ansi.NormalState, nil)
-	if state != ansi.NormalState && len(b) == maxSequence {
-		return 1
+	n, final := 1, byte('0')
+	if len(b) > 1 && b[1] == '[' {
+		final = '@'
+		n = 2 + span(b[2:], '<', '?')
+		n += span(b[n:], '0', ';')
 	}
-	return max(n, 1)
+	n += span(b[n:], ' ', '/')
+	switch {
+	case n == maxSequence:
+		return 1
+	case n < len(b) && final <= b[n] && b[n] <= '~':
+		return n + 1
+	}
+	return n
 }
 
-// controlString finds its end itself: ansi.DecodeSequence takes the byte 0x9C
-// inside a UTF-8 character for one, and swallows everything where none comes.
+// span returns how many bytes at the start of b are from first to last.
+func span(b []byte, first, last byte) int {
+	for i, c := range b {
+		if c < first || c > last {
+			return i
+		}
+	}
+	return len(b)
+}
+
+// controlString returns the length of a control string. The byte 0x9C, which ends
+// one in 8-bit terminals, does not: it is also part of UTF-8 characters.
 func controlString(b []byte) int {
 	for i := 2; i < len(b); i++ {
 		switch b[i] {
-		case ansi.BEL:
+		case bel:
 			return i + 1
-		case ansi.ESC:
+		case esc:
 			if i+1 < len(b) && b[i+1] == '\\' {
 				return i + 2
 			}

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/charmbracelet/x/ansi"
 )
 
 // Stream is what was kept of a child's output stream, cleaned.
@@ -130,7 +128,7 @@ func skipLead(tail []byte) []byte {
 		return tail
 	}
 	end := lead
-	if i := bytes.LastIndexByte(tail[:lead], ansi.ESC); i >= 0 {
+	if i := bytes.LastIndexByte(tail[:lead], esc); i >= 0 {
 		end = max(end, i+sequence(tail[i:]))
 	}
 	return tail[end:]
