@@ -22,12 +22,13 @@ type capture struct {
 	extend     func(head []byte) int
 	drained    chan struct{} // closed when nothing more is read
 
-	mu      sync.Mutex // the child may be given up while it still writes
-	start   []byte     // the head
-	ring    []byte     // the tail, once the head is full; grows up to tail bytes
-	next    int        // where in a full ring the oldest byte is
-	over    int64      // bytes that fell out of the ring
-	pipe    pipe       // what is drained; nil before that begins
+	mu      sync.Mutex   // the child may be given up while it still writes
+	each    func([]byte) // is shown what is read; nil: nobody is
+	start   []byte       // the head
+	ring    []byte       // the tail, once the head is full; grows up to tail bytes
+	next    int          // where in a full ring the oldest byte is
+	over    int64        // bytes that fell out of the ring
+	pipe    pipe         // what is drained; nil before that begins
 	stopped bool
 }
 
@@ -113,6 +114,9 @@ func (c *capture) Write(b []byte) (int, error) {
 func (c *capture) keep(b []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.each != nil && len(b) > 0 {
+		c.each(b)
+	}
 	for len(b) > 0 {
 		n := min(len(b), c.head-len(c.start))
 		c.start = append(c.start, b[:n]...)
@@ -143,10 +147,12 @@ func (c *capture) keepTail(b []byte) {
 	}
 }
 
-// output returns what is kept so far.
+// output returns what is kept so far. From then on nobody is shown what is read:
+// who was shown pieces has seen all that the Output counts, and no more.
 func (c *capture) output() Output {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.each = nil
 	return Output{
 		Head:    c.start[:len(c.start):len(c.start)],
 		Tail:    slices.Concat(c.ring[c.next:], c.ring[:c.next]),

@@ -60,6 +60,15 @@ type Command struct {
 	// many bytes of the head to keep of a stream that begins like this. An
 	// answer of at most Head changes nothing.
 	Extend func(head []byte) int
+
+	// Stdout and Stderr, if set, are called with each piece of a stream as it is
+	// read: every byte that the Result counts, once and in order, whether it is kept
+	// or not. They run on the goroutine that drains the pipe, so a slow one holds the
+	// child up, the calls of one stream never overlap, and those of the two streams
+	// may. The piece is overwritten afterwards. None is called after Run has
+	// returned, not for a child that was given up and writes on either: Run waits for
+	// the call that runs then, so one that never returns holds Run up too.
+	Stdout, Stderr func(piece []byte)
 }
 
 // Output is what is kept of a stream.
@@ -73,6 +82,7 @@ func (o Output) Size() int64 { return int64(len(o.Head)+len(o.Tail)) + o.Missing
 
 // Result is how a child ended and what it printed.
 type Result struct {
+	PID       int    // process id that the child had
 	ExitCode  int    // -1 when a signal ended the child, or when it was given up
 	Signal    string // name of that signal ("SIGKILL"), else ""
 	TimedOut  bool   // Timeout ended it
@@ -97,7 +107,7 @@ func Run(ctx context.Context, c Command) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	res := &Result{ExitCode: -1}
+	res := &Result{PID: p.cmd.Process.Pid, ExitCode: -1}
 	p.await(ctx, c, res)
 	res.Stdout, res.Stderr = p.stdout.output(), p.stderr.output()
 	res.Duration = time.Since(began)
@@ -139,6 +149,7 @@ func spawn(c Command) (*process, error) {
 		stderr: newCapture(c.Head, c.Tail, nil),
 		ended:  make(chan struct{}),
 	}
+	p.stdout.each, p.stderr.each = c.Stdout, c.Stderr
 	p.cmd = &exec.Cmd{
 		Path: c.Path, Args: append([]string{cmp.Or(c.Name, c.Path)}, c.Args...), Dir: c.Dir, Env: c.Env,
 		Stdout: p.stdout, Stderr: p.stderr,
