@@ -1,0 +1,232 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
+	"go.uber.org/zap"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/fantasytools/fantasytools/examples/jobsd/internal/jobsdpb"
+)
+
+const (
+	// sweepInterval is how often Keep looks at all jobs without an occasion.
+	sweepInterval = time.Minute
+
+	// forgotten is how long a job may be pending and in no queue: its front died
+	// between the two writes of Submit.
+	forgotten = 30 * time.Second
+)
+
+// OrphanedWithin is how long it takes at most, while a front lives and JetStream
+// can be reached, until the jobs of a worker that died are orphaned: its lease
+// lapses, and is looked for a second time.
+func (s *Store) OrphanedWithin() time.Duration { return s.LeaseTTL + s.confirmation() + 5*time.Second }
+
+// confirmation is how long a worker without a lease may take to renew it: one
+// that was only cut off from JetStream for a while does it within LeaseTTL/6.
+func (s *Store) confirmation() time.Duration { return s.LeaseTTL / 3 }
+
+// Keep looks after what nobody else does, until the context ends: it ends the
+// jobs of workers that died, queues again what was lost between two writes of a
+// front that died, and drops the oldest ended jobs when the bucket is nearly full.
+// Any number of processes may do it at once.
+func (s *Store) Keep(ctx context.Context) {
+	for ctx.Err() == nil {
+		if err := s.keep(ctx); err != nil && ctx.Err() == nil {
+			s.Logger.Warn("looking after the jobs", errField(err))
+			_ = pause(ctx, time.Second)
+		}
+	}
+}
+
+func (s *Store) keep(ctx context.Context) error {
+	leases, err := s.workers.WatchAll(ctx, jetstream.MetaOnly())
+	if err != nil {
+		return explain(err)
+	}
+	defer stop(leases)
+	if err := s.sweepAndTrim(ctx); err != nil {
+		return err
+	}
+	ticker := time.NewTicker(sweepInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case entry, open := <-leases.Updates():
+			if !open {
+				return fmt.Errorf("%w: the watch of the leases has ended", ErrUnavailable)
+			}
+			if entry == nil || entry.Operation() == jetstream.KeyValuePut {
+				continue
+			}
+		case <-ticker.C:
+		}
+		if err := s.sweepAndTrim(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (s *Store) sweepAndTrim(ctx context.Context) error {
+	if err := s.Sweep(ctx, s.confirmation()); err != nil {
+		return err
+	}
+	return s.trim(ctx)
+}
+
+type found struct {
+	record   *jobsdpb.Record
+	revision uint64
+}
+
+// Sweep ends the running jobs whose workers hold no lease, now and after
+// confirmation again, as orphaned, and queues pending jobs that are in no queue.
+func (s *Store) Sweep(ctx context.Context, confirmation time.Duration) error {
+	running, pending, err := s.unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	// Leases are read after the records: a worker has its lease before it claims.
+	lost, err := s.withoutWorker(ctx, running)
+	if err != nil {
+		return err
+	}
+	if len(lost) > 0 && confirmation > 0 {
+		if err := pause(ctx, confirmation); err != nil {
+			return err
+		}
+		if lost, err = s.withoutWorker(ctx, lost); err != nil {
+			return err
+		}
+	}
+	for _, f := range lost {
+		if err := s.Orphan(ctx, f.record, f.revision); err != nil && !errors.Is(err, ErrConflict) {
+			return err
+		}
+	}
+	return s.requeue(ctx, pending)
+}
+
+// unfinished returns the jobs that run, and those that have been pending for long.
+func (s *Store) unfinished(ctx context.Context) (running, pending []found, err error) {
+	old := time.Now().Add(-forgotten).UnixNano()
+	err = s.List(ctx, "", func(r *jobsdpb.Record, rev uint64) bool {
+		switch {
+		case r.GetStatus() == Running:
+			running = append(running, found{r, rev})
+		case r.GetStatus() == Pending && r.GetCreated() < old:
+			pending = append(pending, found{r, rev})
+		}
+		return true
+	})
+	return running, pending, err
+}
+
+func (s *Store) withoutWorker(ctx context.Context, jobs []found) ([]found, error) {
+	alive := map[string]bool{}
+	var lost []found
+	for _, f := range jobs {
+		worker := f.record.GetWorker()
+		if _, asked := alive[worker]; !asked {
+			is, err := s.Alive(ctx, worker)
+			if err != nil {
+				return nil, err
+			}
+			alive[worker] = is
+		}
+		if !alive[worker] {
+			lost = append(lost, f)
+		}
+	}
+	return lost, nil
+}
+
+// Orphan ends a running job whose worker died. The error is ErrConflict if the
+// job has changed meanwhile.
+func (s *Store) Orphan(ctx context.Context, r *jobsdpb.Record, rev uint64) error {
+	r.Status, r.Finished = Orphaned, time.Now().UnixNano()
+	r.Error = "the worker that ran this job is gone; how far the job came is not known, and it was not run again"
+	_, err := s.Update(ctx, r, rev)
+	if err == nil {
+		s.Logger.Warn("a job is orphaned", jobField(r), zap.String("worker", r.GetWorker()))
+	}
+	return err
+}
+
+// requeue puts those jobs into the queue that are not in it. One that runs
+// meanwhile is not run again: whoever gets it sees that.
+func (s *Store) requeue(ctx context.Context, pending []found) error {
+	if len(pending) == 0 {
+		return nil
+	}
+	info, err := s.queue.Info(ctx, jetstream.WithSubjectFilter(s.queueSubject("*")))
+	if err != nil {
+		return explain(err)
+	}
+	for _, f := range pending {
+		if info.State.Subjects[s.queueSubject(f.record.GetId())] > 0 {
+			continue
+		}
+		s.Logger.Warn("a job was in no queue and is put there again", jobField(f.record))
+		if err := s.enqueue(ctx, f.record, f.revision); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// trim drops the oldest ended jobs when nine tenths of the bucket are used, until
+// eight tenths are.
+func (s *Store) trim(ctx context.Context) error {
+	info, err := s.records.Info(ctx)
+	if err != nil {
+		return explain(err)
+	}
+	excess := int64(info.State.Bytes) - s.MaxRecordBytes/10*8
+	if int64(info.State.Bytes) < s.MaxRecordBytes/10*9 {
+		return nil
+	}
+	type ended struct {
+		key      string
+		finished int64
+		size     int64
+	}
+	var jobs []ended
+	err = s.List(ctx, "", func(r *jobsdpb.Record, _ uint64) bool {
+		if Terminal(r.GetStatus()) {
+			jobs = append(jobs, ended{key(r), r.GetFinished(), int64(proto.Size(r))})
+		}
+		return true
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(jobs, func(a, b ended) int { return cmp.Compare(a.finished, b.finished) })
+	dropped := 0
+	for _, j := range jobs {
+		if excess <= 0 {
+			break
+		}
+		if err := s.drop(ctx, j.key); err != nil {
+			return err
+		}
+		excess -= j.size
+		dropped++
+	}
+	s.Logger.Info("the store of jobs was nearly full; the oldest ended jobs are dropped", zap.Int("jobs", dropped))
+	return nil
+}
+
+// drop takes a record out without a marker, which would need room itself.
+func (s *Store) drop(ctx context.Context, key string) error {
+	return explain(s.records.Purge(ctx, jetstream.WithPurgeSubject("$KV."+s.Prefix+"-jobs."+key)))
+}
