@@ -1,81 +1,79 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 
+	"go.uber.org/zap"
+
 	"github.com/fantasytools/fantasytools/examples/internal/toolfile"
+	"github.com/fantasytools/fantasytools/examples/jobsd/agents"
+	"github.com/fantasytools/fantasytools/examples/jobsd/daemon"
 	"github.com/fantasytools/fantasytools/jobsclient"
-	"github.com/fantasytools/fantasytools/jobsclient/jobstest"
 	"github.com/fantasytools/fantasytools/tool"
 )
 
 // jobTools returns the tools for jobs on the daemon that the environment names.
-// Where it names none there is one in this process: it is a fake, made for tests,
-// but its jobs are real processes. They end with the agent.
-func jobTools(entries []toolfile.Entry, workDir string) (toolset, error) {
+// Where it names none one runs in this process: jobsd, which can be reached from
+// nowhere else. Its jobs and its state end with the agent.
+func jobTools(entries []toolfile.Entry, workDir string, logger *zap.Logger) (toolset, error) {
 	if tools := tool.BuildJobTools(); tools != nil {
 		return toolset{label: "jobs", summary: names(tools) + "; on the daemon of " + jobsclient.EnvDaemonURL, tools: tools}, nil
 	}
-	dir, err := filepath.Abs(workDir)
-	if err != nil {
-		return toolset{}, err
-	}
-	bins := map[string]jobstest.Bin{}
-	var binNames []string
-	for _, e := range entries {
-		bins[e.Name] = jobstest.Bin{Path: program(e.Binary, dir), Args: e.Args, Env: jobEnvironment(e.Env), Dir: dir}
-		binNames = append(binNames, e.Name)
-	}
-	daemon, err := jobstest.Start(jobstest.Options{Transport: jobstest.Memory, Bins: bins})
+	client, end, err := ownDaemon(entries, workDir, logger)
 	if err != nil {
 		return toolset{}, fmt.Errorf("starting a jobs daemon in this process: %w", err)
 	}
-	client := jobsclient.New(daemon.Config())
 	tools := tool.NewJobTools(client)
 	return toolset{
 		label:   "jobs",
 		summary: names(tools) + "; a daemon in this process runs the programs above",
-		advice:  "Jobs run one of these BINs: " + strings.Join(binNames, ", ") + ". They end when you do.",
+		advice:  "Jobs run one of these BINs: " + strings.Join(entryNames(entries), ", ") + ". They end when you do.",
 		tools:   tools,
-		close: func() {
-			_ = client.Close()
-			daemon.Close()
-		},
+		close:   end,
 	}, nil
 }
 
-// program is where [tool.LoadTools] finds a binary, so that a job runs the same
-// one as the tool of its name.
-func program(binary, workDir string) string {
-	if filepath.IsAbs(binary) {
-		return binary
+// ownDaemon starts a daemon whose one agent may run the programs of the tools.
+func ownDaemon(entries []toolfile.Entry, workDir string, logger *zap.Logger) (client *jobsclient.Client, end func(), err error) {
+	me := agents.Agent{Name: "agent", Bins: map[string]*agents.Bin{}}
+	for _, def := range toolfile.Defs(entries) {
+		def.Timeout = 0 // of a call; a job may take longer
+		me.Bins[def.Name] = &agents.Bin{Def: def, Dir: workDir}
 	}
-	if strings.ContainsAny(binary, `/\`) {
-		return filepath.Join(workDir, binary)
+	registry, err := agents.New(me)
+	if err != nil {
+		return nil, nil, err
 	}
-	if path, err := exec.LookPath(filepath.Join(workDir, "usr", "bin", binary)); err == nil {
-		return path
+	token, err := registry.Token(me.Name)
+	if err != nil {
+		return nil, nil, err
 	}
-	return binary
+	dir, err := os.MkdirTemp("", "agent-jobs-")
+	if err != nil {
+		return nil, nil, err
+	}
+	d, err := daemon.Start(context.Background(), daemon.Config{Agents: registry, StateDir: dir, Socket: "-", Memory: true, Logger: logger})
+	if err != nil {
+		return nil, nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	client = jobsclient.New(jobsclient.Config{URL: d.URL(), Token: token, DialOptions: d.DialOptions()})
+	return client, func() {
+		now, cancel := context.WithCancel(context.Background())
+		cancel() // jobs are not waited for
+		_ = client.Close()
+		_ = d.Shutdown(now)
+		_ = os.RemoveAll(dir)
+	}, nil
 }
 
-// jobVariables are what a job sees of this process's environment: no key of a
-// service, unless the tools file names it.
-var jobVariables = []string{"PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "SYSTEMROOT"}
-
-func jobEnvironment(entries []string) []string {
-	var env []string
-	for _, entry := range slices.Concat(jobVariables, entries) {
-		if strings.Contains(entry, "=") {
-			env = append(env, entry)
-		} else if value, ok := os.LookupEnv(entry); ok {
-			env = append(env, entry+"="+value)
-		}
+func entryNames(entries []toolfile.Entry) []string {
+	list := make([]string, len(entries))
+	for i, e := range entries {
+		list[i] = e.Name
 	}
-	return env
+	return list
 }

@@ -31,7 +31,7 @@ func loadTools(opts *options, scripted bool, note func(string), logger *zap.Logg
 	var sets toolsets
 	for _, load := range []func() (toolset, error){
 		func() (toolset, error) { return programTools(entries, opts.workDir, logger) },
-		func() (toolset, error) { return jobTools(entries, opts.workDir) },
+		func() (toolset, error) { return jobTools(entries, opts.workDir, logger) },
 		func() (toolset, error) { return pilotTools(opts, scripted, note, logger) },
 	} {
 		set, err := load()
