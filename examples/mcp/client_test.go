@@ -257,7 +257,9 @@ func TestFiftyCallsAtOnce(t *testing.T) {
 		answers := make(chan string, 2*calls)
 		for i := range calls {
 			// One after the other: mkdir fails if another call's directory is there.
-			go func() { answers <- answer(session, "sh", script(fmt.Sprintf("mkdir lock && rmdir lock && echo sh %d", i))) }()
+			go func() {
+				answers <- answer(session, "sh", script(fmt.Sprintf("mkdir lock && rmdir lock && echo sh %d", i)))
+			}()
 			go func() { answers <- answer(session, "look", script(fmt.Sprintf("echo look %d", i))) }()
 		}
 		got := map[string]int{}

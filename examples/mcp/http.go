@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -46,7 +47,9 @@ func serveHTTP(ctx context.Context, s *service, opts *options, note func(string)
 		return complain(stderr, exitUsage, err)
 	}
 	note("serving http://" + listener.Addr().String() + endpoint)
+	fresh := &freshConns{}
 	server := &http.Server{
+		ConnState:         fresh.changed,
 		Handler:           s.handler(token),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       idleTimeout,
@@ -61,8 +64,10 @@ func serveHTTP(ctx context.Context, s *service, opts *options, note func(string)
 		return complain(stderr, exitFailed, err)
 	case <-ctx.Done():
 	}
-	s.shutDown(server)
+	_ = listener.Close()
 	<-failed
+	fresh.close()
+	s.shutDown(server)
 	return exitOK
 }
 
@@ -100,6 +105,34 @@ func (s *service) shutDown(server *http.Server) {
 	}
 	if server.Shutdown(ctx) != nil {
 		_ = server.Close()
+	}
+}
+
+// freshConns are the connections that have sent nothing so far, as browsers and
+// clients keep them in reserve. A server's Shutdown gives them 5 seconds.
+type freshConns struct {
+	mu    sync.Mutex
+	conns map[net.Conn]struct{}
+}
+
+func (f *freshConns) changed(c net.Conn, state http.ConnState) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.conns == nil {
+		f.conns = map[net.Conn]struct{}{}
+	}
+	if state == http.StateNew {
+		f.conns[c] = struct{}{}
+	} else {
+		delete(f.conns, c)
+	}
+}
+
+func (f *freshConns) close() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for c := range f.conns {
+		_ = c.Close()
 	}
 }
 

@@ -65,16 +65,20 @@ func isCancelled(resp *jsonrpc.Response) bool {
 // reword makes an error of the SDK one sentence within bounds: of what it could not
 // decode it quotes all, with the names of its types.
 func reword(resp *jsonrpc.Response) *jsonrpc.Response {
-	var err *jsonrpc.Error
-	if !errors.As(resp.Error, &err) {
+	if resp.Error == nil {
 		return resp
 	}
-	text := err.Message
-	if before, _, found := strings.Cut(text, ": unmarshaling "); found {
-		text = before + ": they do not have the form that the protocol gives them"
+	out := &jsonrpc.Error{}
+	var known *jsonrpc.Error
+	if errors.As(resp.Error, &known) {
+		out.Code, out.Data = known.Code, known.Data
 	}
-	if len(text) > maxErrorText {
-		text = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(text[:maxErrorText], ""), len(text))
+	out.Message = resp.Error.Error()
+	if before, _, found := strings.Cut(out.Message, ": unmarshaling "); found {
+		out.Message = before + ": they do not have the form that the protocol gives them"
 	}
-	return &jsonrpc.Response{ID: resp.ID, Error: &jsonrpc.Error{Code: err.Code, Message: text, Data: err.Data}}
+	if len(out.Message) > maxErrorText {
+		out.Message = fmt.Sprintf("%s… (%d bytes)", strings.ToValidUTF8(out.Message[:maxErrorText], ""), len(out.Message))
+	}
+	return &jsonrpc.Response{ID: resp.ID, Error: out}
 }

@@ -145,7 +145,12 @@ type httpServer struct {
 // start starts the command with -http and waits until it serves.
 func start(t *testing.T, cmd *exec.Cmd) *httpServer {
 	t.Helper()
-	cmd.Args = append(cmd.Args, "-http", "127.0.0.1:0")
+	return startAt(t, cmd, "127.0.0.1:0")
+}
+
+func startAt(t *testing.T, cmd *exec.Cmd, address string) *httpServer {
+	t.Helper()
+	cmd.Args = append(cmd.Args, "-http", address)
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

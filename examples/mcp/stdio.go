@@ -33,6 +33,8 @@ func serveStdio(ctx context.Context, s *service, in io.ReadCloser, out io.Writer
 	late := time.After(lastWords)
 	select {
 	case <-transport.silence():
+	case err = <-ended:
+		return err
 	case <-late:
 	}
 	close(transport.release)
