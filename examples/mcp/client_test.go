@@ -34,6 +34,48 @@ var update = flag.Bool("update", false, "write the golden files")
 // dot is a PNG of one pixel.
 var dot = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU\x00\x00\x00\nIDATx\x9cc\xf8\x0f\x00\x01\x01\x01\x00\x1b\xb6\xeeV\x00\x00\x00\x00IEND\xaeB`\x82")
 
+// fixture is a client of a server that has everything.
+type fixture struct {
+	kind
+	cmd     *exec.Cmd
+	daemon  *jobstest.Daemon
+	network *pilottest.Network
+	session *mcp.ClientSession
+	waits   chan string // tokens of calls of which the server says that they wait
+}
+
+func TestAClient(t *testing.T) {
+	eachKind(t, func(t *testing.T, k kind) {
+		f := &fixture{kind: k, waits: make(chan string, 100)}
+		f.cmd, f.daemon, f.network = everything(t, "-progress", "5ms")
+		f.session = connect(t, k, f.cmd, &mcp.ClientOptions{ProgressNotificationHandler: f.progress})
+		for _, tc := range []struct {
+			name string
+			test func(*testing.T, *fixture)
+		}{
+			{"lists all tools", listsAllTools},
+			{"calls each kind of tool", callsEachKindOfTool},
+			{"ends the child of a call that it cancels", cancelledCallEndsItsChild},
+			{"cancels a call that waits for its turn", waitingCallCanBeCancelled},
+			{"makes fifty calls at once", fiftyCallsAtOnce},
+			{"is told of an unknown tool by an error of the protocol", unknownToolIsAnErrorOfTheProtocol},
+			{"cancels a job with the wait for it", cancelledWaitCancelsTheJob},
+			{"labels jobs with its session", jobsCarryTheSession},
+		} {
+			t.Run(tc.name, func(t *testing.T) { tc.test(t, f) })
+		}
+	})
+}
+
+func (f *fixture) progress(_ context.Context, req *mcp.ProgressNotificationClientRequest) {
+	if token, ok := req.Params.ProgressToken.(string); ok && strings.Contains(req.Params.Message, "waits for its turn") {
+		select {
+		case f.waits <- token:
+		default:
+		}
+	}
+}
+
 // everything is a command that has all kinds of tools.
 func everything(t *testing.T, args ...string) (*exec.Cmd, *jobstest.Daemon, *pilottest.Network) {
 	t.Helper()
@@ -52,32 +94,28 @@ func everything(t *testing.T, args ...string) (*exec.Cmd, *jobstest.Daemon, *pil
 	return cmd, daemon, network
 }
 
-func TestAClientListsAllTools(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
-		cmd, _, _ := everything(t)
-		session := connect(t, k, cmd, nil)
-		if got := session.InitializeResult(); got.ProtocolVersion != k.version || got.ServerInfo.Name != "fantasytools" {
-			t.Errorf("the server is %+v with the protocol %s", got.ServerInfo, got.ProtocolVersion)
+func listsAllTools(t *testing.T, f *fixture) {
+	if got := f.session.InitializeResult(); got.ProtocolVersion != f.version || got.ServerInfo.Name != "fantasytools" {
+		t.Errorf("the server is %+v with the protocol %s", got.ServerInfo, got.ProtocolVersion)
+	}
+	if f.version < sessionless { // later ones have no ping
+		if err := f.session.Ping(t.Context(), nil); err != nil {
+			t.Error(err)
 		}
-		if k.version < sessionless { // later ones have no ping
-			if err := session.Ping(t.Context(), nil); err != nil {
-				t.Error(err)
-			}
+	}
+	var list []*mcp.Tool
+	for tool, err := range f.session.Tools(t.Context(), nil) {
+		if err != nil {
+			t.Fatal(err)
 		}
-		var list []*mcp.Tool
-		for tool, err := range session.Tools(t.Context(), nil) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			list = append(list, tool)
-		}
-		if want := 3 + 6 + 21; len(list) != want {
-			t.Errorf("there are %d tools, and not %d", len(list), want)
-		}
-		golden(t, "tools.json", encode(t, list))
-		instructions := strings.ReplaceAll(session.InitializeResult().Instructions, realPath(t, cmd.Dir), "/home/you")
-		golden(t, "instructions.txt", []byte(instructions+"\n"))
-	})
+		list = append(list, tool)
+	}
+	if want := 3 + 6 + 21; len(list) != want {
+		t.Errorf("there are %d tools, and not %d", len(list), want)
+	}
+	golden(t, "tools.json", encode(t, list))
+	instructions := strings.ReplaceAll(f.session.InitializeResult().Instructions, realPath(t, f.cmd.Dir), "/home/you")
+	golden(t, "instructions.txt", []byte(instructions+"\n"))
 }
 
 func encode(t *testing.T, v any) []byte {
@@ -118,47 +156,48 @@ func realPath(t *testing.T, path string) string {
 	return path
 }
 
-func TestAClientCallsEachKindOfTool(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
-		cmd, daemon, network := everything(t)
-		if err := os.WriteFile(filepath.Join(cmd.Dir, "dot.png"), dot, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		session := connect(t, k, cmd, nil)
+func callsEachKindOfTool(t *testing.T, f *fixture) {
+	if err := os.WriteFile(filepath.Join(f.cmd.Dir, "dot.png"), dot, 0o600); err != nil {
+		t.Fatal(err)
+	}
 
-		result := call(t, session, "sh", map[string]any{"stdin": "echo out; pwd"})
-		if got, want := text(t, result), "out\n"+realPath(t, cmd.Dir)+"\n"; result.IsError || got != want {
-			t.Errorf("the result is %q, and not %q", got, want)
-		}
-		var metadata tool.Result
-		decodeMeta(t, result, &metadata)
-		if metadata.ExitCode != 0 || metadata.StdoutBytes == 0 {
-			t.Errorf("the metadata is %+v", metadata)
-		}
+	result := call(t, f.session, "sh", map[string]any{"stdin": "echo out; pwd"})
+	if got, want := text(t, result), "out\n"+realPath(t, f.cmd.Dir)+"\n"; result.IsError || got != want {
+		t.Errorf("the result is %q, and not %q", got, want)
+	}
+	var metadata tool.Result
+	decodeMeta(t, result, &metadata)
+	if metadata.ExitCode != 0 || metadata.StdoutBytes == 0 {
+		t.Errorf("the metadata is %+v", metadata)
+	}
 
-		result = call(t, session, "sh", script("echo partial; echo reason >&2; exit 3"))
-		if got, want := text(t, result), "exit code 3\n\nstdout:\npartial\n\nstderr:\nreason\n"; !result.IsError || strings.TrimSpace(got) != strings.TrimSpace(want) {
-			t.Errorf("the error result is %q", got)
-		}
+	result = call(t, f.session, "sh", script("echo partial; echo reason >&2; exit 3"))
+	if got, want := text(t, result), "exit code 3\n\nstdout:\npartial\n\nstderr:\nreason\n"; !result.IsError || strings.TrimSpace(got) != strings.TrimSpace(want) {
+		t.Errorf("the error result is %q", got)
+	}
 
-		result = call(t, session, "show", map[string]any{"args": []string{"dot.png"}})
-		want := []mcp.Content{&mcp.ImageContent{Data: dot, MIMEType: "image/png"}}
-		if diff := cmp.Diff(want, result.Content); diff != "" || result.IsError {
-			t.Errorf("-want +got:\n%s", diff)
-		}
+	result = call(t, f.session, "show", map[string]any{"args": []string{"dot.png"}})
+	want := []mcp.Content{&mcp.ImageContent{Data: dot, MIMEType: "image/png"}}
+	if diff := cmp.Diff(want, result.Content); diff != "" || result.IsError {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 
-		result = call(t, session, "sh", map[string]any{"argv": []string{"x"}}) // the library's own refusal
-		if got := text(t, result); !result.IsError || !strings.Contains(got, "argv") || !strings.Contains(got, "args") {
-			t.Errorf("the refusal is %q", got)
-		}
+	result = call(t, f.session, "sh", map[string]any{"argv": []string{"x"}}) // the library's own refusal
+	if got := text(t, result); !result.IsError || !strings.Contains(got, "argv") || !strings.Contains(got, "args") {
+		t.Errorf("the refusal is %q", got)
+	}
 
-		callJobs(t, session, daemon)
+	result = call(t, f.session, "sh", map[string]any{"args": []string{"-c", "exec true"}, "stdin": strings.Repeat("unread\n", 1<<17)})
+	if got := text(t, result); result.IsError || got != "(exit 0, no output)" {
+		t.Errorf("a program that does not read its input answers %q", got)
+	}
 
-		result = call(t, session, "pilot_search", map[string]any{"keyword": "bitcoin"})
-		if got := text(t, result); result.IsError || !strings.Contains(got, "The bitcoin agent") || len(network.CallsOf("send-message")) != 1 {
-			t.Errorf("pilot_search answers %q", got)
-		}
-	})
+	callJobs(t, f.session, f.daemon)
+
+	result = call(t, f.session, "pilot_search", map[string]any{"keyword": "bitcoin"})
+	if got := text(t, result); result.IsError || !strings.Contains(got, "The bitcoin agent") || len(f.network.CallsOf("send-message")) != 1 {
+		t.Errorf("pilot_search answers %q", got)
+	}
 }
 
 func callJobs(t *testing.T, session *mcp.ClientSession, daemon *jobstest.Daemon) {
@@ -168,7 +207,7 @@ func callJobs(t *testing.T, session *mcp.ClientSession, daemon *jobstest.Daemon)
 	if !strings.Contains(waited, `"stdout":"42 rows\n"`) || !strings.Contains(waited, id) {
 		t.Errorf("job_wait answers %s", waited)
 	}
-	if jobs := daemon.Jobs(); len(jobs) != 1 || jobs[0].ID != id {
+	if jobs := daemon.Jobs(); len(jobs) == 0 || jobs[len(jobs)-1].ID != id {
 		t.Errorf("the daemon has the jobs %+v", jobs)
 	}
 }
@@ -194,86 +233,81 @@ func decodeMeta(t *testing.T, result *mcp.CallToolResult, v any) {
 	}
 }
 
-func TestACancelledCallEndsItsChild(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
-		cmd := command(t)
-		path := makePipe(t, cmd.Dir)
-		session := connect(t, k, cmd, nil)
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		ended := make(chan error, 1)
-		go func() {
-			_, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "sh", Arguments: script(lasting)})
-			ended <- err
-		}()
-		pipe := openPipe(t, path)
-		cancel()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("the call ended with %v", err)
-		}
-		gone(t, pipe)
-		if got := text(t, call(t, session, "sh", script("echo still here"))); got != "still here\n" {
-			t.Errorf("the next call answers %q", got)
-		}
-	})
+func cancelledCallEndsItsChild(t *testing.T, f *fixture) {
+	path := makePipe(t, f.cmd.Dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() {
+		_, err := f.session.CallTool(ctx, &mcp.CallToolParams{Name: "sh", Arguments: script(lasting)})
+		ended <- err
+	}()
+	pipe := openPipe(t, path)
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the call ended with %v", err)
+	}
+	gone(t, pipe)
+	if got := text(t, call(t, f.session, "sh", script("echo still here"))); got != "still here\n" {
+		t.Errorf("the next call answers %q", got)
+	}
 }
 
-func TestACallThatWaitsForItsTurnCanBeCancelled(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
-		cmd := command(t)
-		path := makePipe(t, cmd.Dir)
-		session := connect(t, k, cmd, nil)
-		first, endFirst := context.WithCancel(t.Context())
-		defer endFirst()
-		ended := make(chan error, 2)
-		go func() {
-			_, err := session.CallTool(first, &mcp.CallToolParams{Name: "sh", Arguments: script(lasting)})
-			ended <- err
-		}()
-		pipe := openPipe(t, path)
-		second, endSecond := context.WithCancel(t.Context())
-		go func() {
-			_, err := session.CallTool(second, &mcp.CallToolParams{Name: "look", Arguments: script("touch ran")})
-			ended <- err
-		}()
-		endSecond()
-		if err := <-ended; !errors.Is(err, context.Canceled) {
-			t.Errorf("the call that waited ended with %v", err)
-		}
-		endFirst()
-		<-ended
-		gone(t, pipe)
-		call(t, session, "sh", script("true")) // all that came before has had its turn
-		if _, err := os.Stat(filepath.Join(cmd.Dir, "ran")); err == nil {
-			t.Error("the call that was cancelled has run")
-		}
-	})
+func waitingCallCanBeCancelled(t *testing.T, f *fixture) {
+	path := makePipe(t, f.cmd.Dir)
+	first, endFirst := context.WithCancel(t.Context())
+	defer endFirst()
+	ended := make(chan error, 2)
+	go func() {
+		_, err := f.session.CallTool(first, &mcp.CallToolParams{Name: "sh", Arguments: script(lasting)})
+		ended <- err
+	}()
+	pipe := openPipe(t, path)
+	second, endSecond := context.WithCancel(t.Context())
+	defer endSecond()
+	go func() {
+		params := &mcp.CallToolParams{Name: "look", Arguments: script("touch ran")}
+		params.SetProgressToken("second")
+		_, err := f.session.CallTool(second, params)
+		ended <- err
+	}()
+	if token := <-f.waits; token != "second" {
+		t.Fatalf("the call %q waits", token)
+	}
+	endSecond()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the call that waited ended with %v", err)
+	}
+	endFirst()
+	<-ended
+	gone(t, pipe)
+	call(t, f.session, "sh", script("true")) // all that came before has had its turn
+	if _, err := os.Stat(filepath.Join(f.cmd.Dir, "ran")); err == nil {
+		t.Error("the call that was cancelled has run")
+	}
 }
 
-func TestFiftyCallsAtOnce(t *testing.T) {
+func fiftyCallsAtOnce(t *testing.T, f *fixture) {
 	const calls = 50
-	eachKind(t, func(t *testing.T, k kind) {
-		session := connect(t, k, command(t), nil)
-		answers := make(chan string, 2*calls)
-		for i := range calls {
-			// One after the other: mkdir fails if another call's directory is there.
-			go func() {
-				answers <- answer(session, "sh", script(fmt.Sprintf("mkdir lock && rmdir lock && echo sh %d", i)))
-			}()
-			go func() { answers <- answer(session, "look", script(fmt.Sprintf("echo look %d", i))) }()
-		}
-		got := map[string]int{}
-		for range 2 * calls {
-			got[<-answers]++
-		}
-		want := map[string]int{}
-		for i := range calls {
-			want[fmt.Sprintf("sh %d\n", i)], want[fmt.Sprintf("look %d\n", i)] = 1, 1
-		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("-want +got:\n%s", diff)
-		}
-	})
+	answers := make(chan string, 2*calls)
+	for i := range calls {
+		// One after the other: mkdir fails if another call's directory is there.
+		go func() {
+			answers <- answer(f.session, "sh", script(fmt.Sprintf("mkdir lock && rmdir lock && echo sh %d", i)))
+		}()
+		go func() { answers <- answer(f.session, "look", script(fmt.Sprintf("echo look %d", i))) }()
+	}
+	got := map[string]int{}
+	for range 2 * calls {
+		got[<-answers]++
+	}
+	want := map[string]int{}
+	for i := range calls {
+		want[fmt.Sprintf("sh %d\n", i)], want[fmt.Sprintf("look %d\n", i)] = 1, 1
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 }
 
 // answer is for a call that another goroutine makes.
@@ -316,51 +350,41 @@ func TestFiftyCallsThatOnlyReadRunBesideEachOther(t *testing.T) {
 	}
 }
 
-func TestAnErrorOfTheProtocolIsOneToTheClient(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
-		session := connect(t, k, command(t), nil)
-		_, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "no_such_tool"})
-		var wire *jsonrpc.Error
-		if !errors.As(err, &wire) || wire.Code != jsonrpc.CodeInvalidParams || !strings.Contains(wire.Message, "no_such_tool") {
-			t.Errorf("an unknown tool is %v", err)
-		}
-	})
+func unknownToolIsAnErrorOfTheProtocol(t *testing.T, f *fixture) {
+	_, err := f.session.CallTool(t.Context(), &mcp.CallToolParams{Name: "no_such_tool"})
+	var wire *jsonrpc.Error
+	if !errors.As(err, &wire) || wire.Code != jsonrpc.CodeInvalidParams || !strings.Contains(wire.Message, "no_such_tool") {
+		t.Errorf("an unknown tool is %v", err)
+	}
 }
 
-func TestACancelledWaitCancelsTheJob(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
-		cmd, daemon, _ := everything(t)
-		session := connect(t, k, cmd, nil)
-		id := submit(t, session, "block")
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		ended := make(chan struct{})
-		go func() {
-			defer close(ended)
-			_, _ = session.CallTool(ctx, &mcp.CallToolParams{Name: "job_wait", Arguments: map[string]any{"job_id": id}})
-		}()
-		for len(daemon.CallsOf(jobstest.MethodWatch)) == 0 {
-			runtime.Gosched()
-		}
-		cancel()
-		<-ended
-		if _, err := daemon.AwaitJob(t.Context(), id, func(j jobsclient.Job) bool { return j.Status == jobsclient.Cancelled }); err != nil {
-			t.Error(err)
-		}
-	})
+func cancelledWaitCancelsTheJob(t *testing.T, f *fixture) {
+	id := submit(t, f.session, "block")
+	before := len(f.daemon.CallsOf(jobstest.MethodWatch))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = f.session.CallTool(ctx, &mcp.CallToolParams{Name: "job_wait", Arguments: map[string]any{"job_id": id}})
+	}()
+	for len(f.daemon.CallsOf(jobstest.MethodWatch)) == before {
+		runtime.Gosched()
+	}
+	cancel()
+	<-ended
+	if _, err := f.daemon.AwaitJob(t.Context(), id, func(j jobsclient.Job) bool { return j.Status == jobsclient.Cancelled }); err != nil {
+		t.Error(err)
+	}
 }
 
-func TestJobsCarryTheSessionOfTheirClient(t *testing.T) {
-	eachKind(t, func(t *testing.T, k kind) {
-		cmd, daemon, _ := everything(t)
-		session := connect(t, k, cmd, nil)
-		call(t, session, "job_submit", map[string]any{"bin": "report"})
-		label := daemon.Jobs()[0].Labels[tool.SessionLabel]
-		none := k.http && k.version >= sessionless
-		if none != (label == "") || !none && !strings.HasPrefix(label, "mcp-") || label != "" && label == session.ID() {
-			t.Errorf("the job has the label %q in the session %q", label, session.ID())
-		}
-	})
+func jobsCarryTheSession(t *testing.T, f *fixture) {
+	call(t, f.session, "job_submit", map[string]any{"bin": "report"})
+	label := f.daemon.Jobs()[0].Labels[tool.SessionLabel]
+	none := f.http && f.version >= sessionless
+	if none != (label == "") || !none && !strings.HasPrefix(label, "mcp-") || label != "" && label == f.session.ID() {
+		t.Errorf("the job has the label %q in the session %q", label, f.session.ID())
+	}
 }
 
 func TestEffectsBecomeAnnotations(t *testing.T) {

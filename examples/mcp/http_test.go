@@ -262,11 +262,14 @@ func eachHTTP(t *testing.T, test func(t *testing.T, k kind)) {
 
 func TestAClientByHTTPThatGoesAwayEndsItsChild(t *testing.T) {
 	eachHTTP(t, func(t *testing.T, k kind) {
-		_, _, ended, pipe, drop := lastingCall(t, k)
+		server, _, ended, pipe, drop := lastingCall(t, k)
 		drop()
 		gone(t, pipe)
 		if err := <-ended; err == nil {
 			t.Error("the call has a result")
+		}
+		if status, answer, _ := post(t, server.url, initialize, nil); status != http.StatusOK {
+			t.Errorf("the next client gets the status %d: %s", status, answer)
 		}
 	})
 }

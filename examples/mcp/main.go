@@ -62,10 +62,10 @@ func takeStdout() *os.File {
 // run is main with its surroundings as parameters; it returns the exit status.
 func run(args []string, stdin io.ReadCloser, stdout, stderr io.Writer) int {
 	// The programs that tools run lead sessions of their own, so a signal reaches
-	// only this process: the end of the context stops them. So it does when nobody
-	// reads what is written any more.
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGPIPE)
+	// only this process: the end of the context stops them.
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	defer catchPipe()()
 
 	opts, err := parseFlags(args)
 	if errors.Is(err, flag.ErrHelp) {
@@ -94,6 +94,16 @@ func run(args []string, stdin io.ReadCloser, stdout, stderr io.Writer) int {
 		return complain(stderr, exitFailed, err)
 	}
 	return exitOK
+}
+
+// catchPipe lets a write to a client that went away fail instead of ending this
+// process at once, with children that nobody stops. The signal says no more than
+// that: it comes for a child that does not read its input, too. It is not ignored,
+// since that would be passed on to children.
+func catchPipe() (stop func()) {
+	c := make(chan os.Signal, 1)
+	signal.Notify(c, syscall.SIGPIPE)
+	return func() { signal.Stop(c) }
 }
 
 // service is the tools on a server, whatever it is reached by.

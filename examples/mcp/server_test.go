@@ -44,7 +44,8 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(ctx, exe, append([]string{"-tools", "tools.yaml"}, args...)...)
 	cmd.Dir = t.TempDir()
-	cmd.Env = []string{envPart + "=server", "PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "LC_ALL=C"}
+	// The race detector of a test binary would sleep for a second at the end.
+	cmd.Env = []string{"GORACE=atexit_sleep_ms=0", envPart + "=server", "PATH=" + os.Getenv("PATH"), "HOME=" + cmd.Dir, "LC_ALL=C"}
 	writeFile(t, filepath.Join(cmd.Dir, "tools.yaml"), tools)
 	return cmd
 }
@@ -226,6 +227,7 @@ func makePipe(t *testing.T, dir string) (path string) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = os.Remove(path) })
 	return path
 }
 
@@ -233,9 +235,16 @@ func makePipe(t *testing.T, dir string) (path string) {
 // as ended when all that the child started is gone.
 func openPipe(t *testing.T, path string) io.Reader {
 	t.Helper()
-	pipe, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
+	opened := make(chan *os.File, 1)
+	go func() {
+		pipe, _ := os.Open(path) // waits for the child
+		opened <- pipe
+	}()
+	var pipe *os.File
+	select {
+	case pipe = <-opened:
+	case <-time.After(limit):
+		t.Fatal("no child has begun")
 	}
 	t.Cleanup(func() { _ = pipe.Close() })
 	r := bufio.NewReader(pipe)

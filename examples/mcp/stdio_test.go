@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -123,6 +122,7 @@ func toolCall(id int, name, args string) string {
 }
 
 func TestWhatIsNoMessageIsAnsweredAndTheNextOneIsServed(t *testing.T) {
+	r := startRaw(t, command(t))
 	for _, tc := range []struct {
 		name, line string
 		id         string // of the answer
@@ -152,7 +152,7 @@ func TestWhatIsNoMessageIsAnsweredAndTheNextOneIsServed(t *testing.T) {
 		{"another handshake", strings.Replace(initialize, `"init"`, `7`, 1), `7`, 0, "duplicate"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			r := startRaw(t, command(t))
+			r.t = t
 			r.send(tc.line)
 			m := r.next()
 			if m.Error == nil || string(m.ID) != tc.id && !(tc.id == "null" && m.ID == nil) || m.Error.Code != tc.code || !strings.Contains(m.Error.Message, tc.text) {
@@ -165,10 +165,11 @@ func TestWhatIsNoMessageIsAnsweredAndTheNextOneIsServed(t *testing.T) {
 			if after := r.answer("after"); string(after.Result) != "{}" {
 				t.Errorf("the ping afterwards is answered with %s, %v", after.Result, after.Error)
 			}
-			if status := r.end(); status != exitOK {
-				t.Errorf("exit status %d", status)
-			}
 		})
+	}
+	r.t = t
+	if status := r.end(); status != exitOK {
+		t.Errorf("exit status %d", status)
 	}
 }
 
@@ -346,53 +347,6 @@ func TestACallWithoutArgumentsIsOneWithNone(t *testing.T) {
 	}
 	if status := r.end(); status != exitOK {
 		t.Errorf("exit status %d", status)
-	}
-}
-
-func TestWhatCannotBeServedIsSaidAndNothingIs(t *testing.T) {
-	writeTools := func(text string) func(*testing.T, *exec.Cmd) {
-		return func(t *testing.T, cmd *exec.Cmd) {
-			t.Helper()
-			writeFile(t, filepath.Join(cmd.Dir, "tools.yaml"), text)
-		}
-	}
-	setToken := func(token string) func(*testing.T, *exec.Cmd) {
-		return func(_ *testing.T, cmd *exec.Cmd) { cmd.Env = append(cmd.Env, envToken+"="+token) }
-	}
-	for _, tc := range []struct {
-		name    string
-		args    []string
-		prepare func(*testing.T, *exec.Cmd)
-		want    string
-	}{
-		{"an unknown flag", []string{"-port", "1"}, nil, "-h lists the flags"},
-		{"an argument", []string{"serve"}, nil, `"serve" is no flag`},
-		{"a progress of nothing", []string{"-progress", "0s"}, nil, "-progress is 0s"},
-		{"a token without HTTP", []string{"-token-file", "x"}, nil, "-token-file is for -http"},
-		{"no tools file", nil, func(_ *testing.T, cmd *exec.Cmd) { _ = os.Remove(filepath.Join(cmd.Dir, "tools.yaml")) }, "tools.yaml"},
-		{"a wrong key", nil, writeTools("tools: [{nam: x}]"), "nam"},
-		{"a missing program", nil, writeTools("tools: [{name: x, description: X., binary: /no/such}]"), "/no/such"},
-		{"a name twice", nil, writeTools("tools: [{name: x, description: X., binary: sh}, {name: X, description: X., binary: sh}]"), "X"},
-		{"the name of a job tool", nil, writeTools("tools: [{name: job_list, description: X., binary: sh}]"), "job_list"},
-		{"no work dir", []string{"-workdir", "nowhere"}, nil, "nowhere"},
-		{"an address that is none", []string{"-http", "nonsense"}, nil, "-http"},
-		{"all interfaces without a token", []string{"-http", "0.0.0.0:0"}, nil, "-token-file or " + envToken},
-		{"an address without a host and a token", []string{"-http", ":0"}, nil, "-token-file or " + envToken},
-		{"a short token", []string{"-http", "127.0.0.1:0"}, setToken("secret"), "needs at least 16"},
-		{"no token file", []string{"-http", "127.0.0.1:0", "-token-file", "none"}, nil, "-token-file"},
-		{"an empty token file", []string{"-http", "127.0.0.1:0", "-token-file", "/dev/null"}, nil, "is empty"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			cmd := command(t, tc.args...)
-			cmd.Env = append(cmd.Env, "OTTERSD_URL=unix:///none.sock", "OTTERS_AGENT_TOKEN=none")
-			if tc.prepare != nil {
-				tc.prepare(t, cmd)
-			}
-			stdout, stderr, status := output(t, cmd, initialize+"\n")
-			if status != exitUsage || stdout != "" || !strings.Contains(stderr, tc.want) || strings.Contains(stderr, "secret") {
-				t.Errorf("exit status %d, stdout %q, stderr %q", status, stdout, stderr)
-			}
-		})
 	}
 }
 
