@@ -10,6 +10,12 @@ import (
 	"github.com/fantasytools/fantasytools/pilot/pilottest"
 )
 
+// What a client begins with.
+const (
+	initialize  = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
+	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+)
+
 // envPart makes the test binary play another part than that of the tests.
 const envPart = "MCP_TEST_PART"
 

@@ -28,11 +28,6 @@ type raw struct {
 	stderr bytes.Buffer
 }
 
-const (
-	initialize  = `{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"raw","version":"1"}}}`
-	initialized = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
-)
-
 // startRaw starts the server and, unless it is asked for nothing, initialises.
 func startRaw(t *testing.T, cmd *exec.Cmd) *raw {
 	t.Helper()

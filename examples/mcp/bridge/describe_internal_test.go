@@ -1,0 +1,16 @@
+package bridge
+
+import (
+	"testing"
+
+	"charm.land/fantasy"
+)
+
+func TestRequiredParametersStandFirstInTheToolsOrder(t *testing.T) {
+	str := map[string]any{"type": "string"}
+	info := fantasy.ToolInfo{Required: []string{"to", "from", "to", "absent"}, Parameters: map[string]any{"z": str, "a": str, "from": str, "to": str}}
+	const want = `{"type":"object","properties":{"to":{"type":"string"},"from":{"type":"string"},"a":{"type":"string"},"z":{"type":"string"}},"required":["to","from","to","absent"]}`
+	if got, err := schemaOf(info); err != nil || string(got) != want {
+		t.Errorf("the schema is %s, %v", got, err)
+	}
+}
