@@ -154,7 +154,7 @@ func (s *service) handler(token string) http.Handler {
 		case r.Method == http.MethodDelete:
 			s.endSession(stateful, w, r)
 		case r.Method == http.MethodPost && r.Header.Get(sessionHeader) == "" && s.full():
-			http.Error(w, fmt.Sprintf("there are %d sessions already", maxSessions), http.StatusServiceUnavailable)
+			http.Error(w, fmt.Sprintf("there are %d sessions already", s.maxSessions), http.StatusServiceUnavailable)
 		default:
 			s.serve(stateful, w, r)
 		}
@@ -163,7 +163,7 @@ func (s *service) handler(token string) http.Handler {
 }
 
 func (s *service) full() bool {
-	return len(slices.Collect(s.server.Sessions())) >= maxSessions
+	return len(slices.Collect(s.server.Sessions())) >= s.maxSessions
 }
 
 // serve reads the body within bounds and ends the calls of a client that goes away.

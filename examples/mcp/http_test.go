@@ -253,11 +253,11 @@ func (d *droppable) drop() {
 
 func eachHTTP(t *testing.T, test func(t *testing.T, k kind)) {
 	t.Helper()
-	eachKind(t, func(t *testing.T, k kind) {
+	for _, k := range kinds {
 		if k.http {
-			test(t, k)
+			t.Run(k.name, func(t *testing.T) { test(t, k) })
 		}
-	})
+	}
 }
 
 func TestAClientByHTTPThatGoesAwayEndsItsChild(t *testing.T) {

@@ -85,7 +85,7 @@ func checkRefusals(t *testing.T, out string) (count int) {
 	for line := range strings.Lines(out) {
 		var m struct {
 			JSONRPC string
-			ID      any
+			ID      json.RawMessage
 			Error   *jsonrpc.Error
 		}
 		if err := json.Unmarshal([]byte(line), &m); err != nil || m.JSONRPC != "2.0" || m.Error == nil || m.Error.Code == 0 || m.Error.Message == "" {

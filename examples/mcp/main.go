@@ -112,10 +112,12 @@ type service struct {
 	bridge   *bridge.Bridge
 	requests *requests // of HTTP
 	slog     *slog.Logger
+
+	maxSessions int // by HTTP
 }
 
 func newService(opts *options, set *toolset.Set, logger *zap.Logger, sdk *slog.Logger) (*service, error) {
-	s := &service{requests: newRequests(), slog: sdk}
+	s := &service{requests: newRequests(), slog: sdk, maxSessions: maxSessions}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "fantasytools", Title: "fantasytools", Version: version()}, &mcp.ServerOptions{
 		Instructions: instructions(opts.workDir, set),
 		Logger:       sdk,

@@ -30,19 +30,20 @@ func serveStdio(ctx context.Context, s *service, in io.ReadCloser, out io.Writer
 	case <-ctx.Done():
 	}
 	s.bridge.Close() // first, for a session waits for its calls and answers none when it closes
-	late := time.After(lastWords)
+	late, cancel := context.WithTimeout(context.Background(), lastWords)
+	defer cancel()
 	select {
 	case <-transport.silence():
 	case err = <-ended:
 		return err
-	case <-late:
+	case <-late.Done():
 	}
 	close(transport.release)
 	go func() { _ = session.Close() }()
 	select {
 	case err = <-ended:
 		return err
-	case <-late: // nobody reads: the answers have nowhere to go
+	case <-late.Done(): // nobody reads: the answers have nowhere to go
 		return nil
 	}
 }
