@@ -279,7 +279,9 @@ func waitingCallCanBeCancelled(t *testing.T, f *fixture) {
 		t.Errorf("the call that waited ended with %v", err)
 	}
 	endFirst()
-	<-ended
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the call before it ended with %v", err)
+	}
 	gone(t, pipe)
 	call(t, f.session, "sh", script("true")) // all that came before has had its turn
 	if _, err := os.Stat(filepath.Join(f.cmd.Dir, "ran")); err == nil {

@@ -23,6 +23,9 @@ const (
 	idleTimeout   = 2 * time.Minute
 	maxHeader     = 64 << 10 // bytes
 
+	// lastAnswers is how long answers may take that are ready when the server ends.
+	lastAnswers = time.Second
+
 	// sessionTimeout ends the session of a client that went away without a word.
 	sessionTimeout = 2 * time.Hour
 	// maxSessions is how many there may be at a time.
@@ -65,7 +68,9 @@ func serveHTTP(ctx context.Context, s *service, opts *options, note func(string)
 	case <-ctx.Done():
 	}
 	_ = listener.Close()
-	<-failed
+	if err := <-failed; !errors.Is(err, net.ErrClosed) {
+		note(err.Error())
+	}
 	fresh.close()
 	s.shutDown(server)
 	return exitOK
@@ -87,11 +92,15 @@ func listen(address, token string) (net.Listener, error) {
 }
 
 // shutDown ends the calls, then the sessions, whose streams would keep the server
-// up, and then the server.
+// up, and then the server. A session that ends answers nothing more.
 func (s *service) shutDown(server *http.Server) {
 	s.bridge.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	ctx, cancel := context.WithTimeout(context.Background(), s.lastWords)
 	defer cancel()
+	select {
+	case <-s.requests.silence():
+	case <-time.After(lastAnswers):
+	}
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
@@ -168,10 +177,12 @@ func (s *service) full() bool {
 
 // serve reads the body within bounds and ends the calls of a client that goes away.
 func (s *service) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodPost && !readBody(w, r) {
-		return
+	if r.Method == http.MethodPost {
+		if !readBody(w, r) {
+			return
+		}
+		defer s.requests.begin(r)()
 	}
-	defer s.requests.begin(r)()
 	next.ServeHTTP(w, r)
 }
 

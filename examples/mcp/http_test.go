@@ -285,7 +285,9 @@ func TestTheEndOfASessionEndsItsChild(t *testing.T) {
 		t.Errorf("status %d: %s", status, answer)
 	}
 	gone(t, pipe)
-	<-ended
+	if err := <-ended; err == nil {
+		t.Log("the call was answered before the end") // which is as well
+	}
 	if status, answer, _ := post(t, server.url, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, end); status != http.StatusNotFound {
 		t.Errorf("after the end of the session the status is %d: %s", status, answer)
 	}
@@ -298,7 +300,9 @@ func TestASignalEndsTheServerByHTTPAndItsChildren(t *testing.T) {
 			t.Errorf("exit status %d", status)
 		}
 		gone(t, pipe)
-		<-ended
+		if err := <-ended; err != nil {
+			t.Logf("the call ended with %v", err) // or with the result that the server ends
+		}
 	})
 }
 

@@ -31,6 +31,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"go.uber.org/zap"
@@ -113,11 +114,12 @@ type service struct {
 	requests *requests // of HTTP
 	slog     *slog.Logger
 
-	maxSessions int // by HTTP
+	maxSessions int           // by HTTP
+	lastWords   time.Duration // for clients to read the answers that are left
 }
 
 func newService(opts *options, set *toolset.Set, logger *zap.Logger, sdk *slog.Logger) (*service, error) {
-	s := &service{requests: newRequests(), slog: sdk, maxSessions: maxSessions}
+	s := &service{requests: newRequests(), slog: sdk, maxSessions: maxSessions, lastWords: lastWords}
 	s.server = mcp.NewServer(&mcp.Implementation{Name: "fantasytools", Title: "fantasytools", Version: version()}, &mcp.ServerOptions{
 		Instructions: instructions(opts.workDir, set),
 		Logger:       sdk,

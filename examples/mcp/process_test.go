@@ -59,7 +59,7 @@ func TestTheEndOfTheServerLeavesNothingRunning(t *testing.T) {
 			url, end := served(t, s)
 			transport := &http.Transport{}
 			defer transport.CloseIdleConnections()
-			session := dial(t, k, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: transport}, MaxRetries: -1}, nil)
+			session := dial(t, k, &mcp.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: transport}, DisableStandaloneSSE: true}, nil)
 			answers := make(chan string, 1)
 			go func() { answers <- answer(session, "block", nil) }()
 			<-begun
@@ -106,6 +106,7 @@ func TestTheEndOfTheServerLeavesNothingRunning(t *testing.T) {
 
 func TestAClientThatNeverReadsCannotHoldTheServerUp(t *testing.T) {
 	s, begun := blocking(t)
+	s.lastWords = 50 * time.Millisecond
 	in, client, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)

@@ -17,13 +17,14 @@ import (
 // it was. What a client puts there is overwritten.
 const requestHeader = "Fantasytools-Request"
 
-// requests are those of HTTP that are under way. The SDK lets a call outlive the
+// requests are those messages by HTTP that are under way. The SDK lets a call outlive the
 // request that it came with; here nobody could ever fetch its result.
 type requests struct {
 	only string // id of the one session of standard input and output
 
-	mu   sync.Mutex
-	open map[string]context.Context
+	mu     sync.Mutex
+	open   map[string]context.Context
+	silent chan struct{} // if it is wanted: closed when none is under way
 }
 
 func newRequests() *requests { return &requests{open: map[string]context.Context{}} }
@@ -39,7 +40,25 @@ func (r *requests) begin(req *http.Request) (end func()) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		delete(r.open, id)
+		if r.silent != nil && len(r.open) == 0 {
+			close(r.silent)
+			r.silent = nil
+		}
 	}
+}
+
+// silence returns a channel that is closed as soon as no request is under way. It is
+// asked for once.
+func (r *requests) silence() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	silent := make(chan struct{})
+	if len(r.open) == 0 {
+		close(silent)
+	} else {
+		r.silent = silent
+	}
+	return silent
 }
 
 // context returns the context of the request that made a call; nil if it is over.

@@ -30,7 +30,7 @@ func serveStdio(ctx context.Context, s *service, in io.ReadCloser, out io.Writer
 	case <-ctx.Done():
 	}
 	s.bridge.Close() // first, for a session waits for its calls and answers none when it closes
-	late, cancel := context.WithTimeout(context.Background(), lastWords)
+	late, cancel := context.WithTimeout(context.Background(), s.lastWords)
 	defer cancel()
 	select {
 	case <-transport.silence():

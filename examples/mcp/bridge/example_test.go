@@ -12,6 +12,7 @@ import (
 )
 
 func ExampleAdd() {
+	ctx := context.Background()
 	tools, err := tool.LoadTools([]tool.Def{{Name: "echo", Description: "Says it again.", Binary: "echo", Parallel: true}}, "", nil)
 	if err != nil {
 		log.Fatal(err)
@@ -21,9 +22,6 @@ func ExampleAdd() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer b.Close()
-
-	ctx := context.Background()
 	here, there := mcp.NewInMemoryTransports() // a program would use mcp.StdioTransport
 	serverSession, err := server.Connect(ctx, there, nil)
 	if err != nil {
@@ -40,5 +38,6 @@ func ExampleAdd() {
 	fmt.Print(result.Content[0].(*mcp.TextContent).Text)
 	_ = client.Close()
 	_ = serverSession.Wait()
+	b.Close() // ends the calls that still run
 	// Output: hello
 }

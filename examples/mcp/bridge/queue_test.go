@@ -131,7 +131,9 @@ func TestNoMoreCallsRunThanMayAndNoneIsHeldUpByThoseThatWait(t *testing.T) {
 		t.Errorf("%s has begun", got)
 	}
 	write.cancel()
-	<-write.err
+	if err := <-write.err; !errors.Is(err, context.Canceled) {
+		t.Errorf("the call ended with %v", err)
+	}
 	for range calls {
 		end <- struct{}{}
 	}
@@ -245,7 +247,9 @@ func TestNoProgressIsToldToWhoDoesNotAsk(t *testing.T) {
 		t.Errorf("told %q", <-told)
 	}
 	quiet, _ := serve(t, list(slow), &bridge.Options{Progress: -1}, &mcp.ClientOptions{ProgressNotificationHandler: handler})
-	<-start(t, quiet, "fake").err
+	if err := <-start(t, quiet, "fake").err; err != nil {
+		t.Error(err)
+	}
 	if len(told) > 0 {
 		t.Errorf("told %q", <-told)
 	}
