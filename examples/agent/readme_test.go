@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/fantasytools/fantasytools/examples/internal/readme"
 )
 
 var update = flag.Bool("update", false, "write what the READMEs show of the agent's output")
@@ -53,29 +53,6 @@ func offlineRun(t *testing.T, dir string) string {
 	return normalise(stdout)
 }
 
-// checkBlock compares the block of text behind the line in a Markdown file.
-func checkBlock(t *testing.T, path, line, got string) {
-	t.Helper()
-	src, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	before, rest, found := strings.Cut(string(src), line+"\n\n```text\n")
-	want, after, closed := strings.Cut(rest, "```\n")
-	if !found || !closed {
-		t.Fatalf("%s has no block of text behind the line %q", path, line)
-	}
-	if *update {
-		want = got
-		if err := os.WriteFile(path, []byte(before+line+"\n\n```text\n"+got+"```\n"+after), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("%s (-want +got; -update writes it):\n%s", path, diff)
-	}
-}
-
 // The files of the examples are part of what is shown: a directory or program
 // more needs an -update.
 func TestTheReadmeShowsTheFirstRun(t *testing.T) {
@@ -84,7 +61,7 @@ func TestTheReadmeShowsTheFirstRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := strings.Replace(offlineRun(t, dir), "/home/you/examples\n", "/home/you/fantasytools/examples\n", 1)
-	checkBlock(t, "../../README.md", "<!-- The output of that command; a test of examples/agent compares it. -->", out)
+	readme.Check(t, "../../README.md", "<!-- The output of that command; a test of examples/agent compares it. -->", out, *update)
 	if n := strings.Count(out, "\n"); n > 90 {
 		t.Errorf("the first run prints %d lines; 90 can be read", n)
 	}
@@ -100,5 +77,5 @@ func TestTheOfflineRunShowsRealCallsOnRealFiles(t *testing.T) {
 		"water/README.md": "# Watering\n",
 		"water/.hidden":   "x",
 	})
-	checkBlock(t, "README.md", "With `-workdir ~/garden` it prints:", offlineRun(t, dir))
+	readme.Check(t, "README.md", "With `-workdir ~/garden` it prints:", offlineRun(t, dir), *update)
 }

@@ -68,6 +68,7 @@ func playNATS(args []string) {
 type child struct {
 	*exec.Cmd
 	said  chan string // lines of its standard error, or output
+	heard []string    // those that await has read
 	ended chan struct{}
 }
 
@@ -75,7 +76,12 @@ type child struct {
 // says has the word.
 func launch(t *testing.T, what, word string, args ...string) *child {
 	t.Helper()
-	c := &child{Cmd: exec.Command(os.Args[0], args...), said: make(chan string, 1_000), ended: make(chan struct{})}
+	return launchProgram(t, os.Args[0], what, word, args...)
+}
+
+func launchProgram(t *testing.T, program, what, word string, args ...string) *child {
+	t.Helper()
+	c := &child{Cmd: exec.Command(program, args...), said: make(chan string, 1_000), ended: make(chan struct{})}
 	c.Env = append(os.Environ(), playVar+"="+what)
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -111,6 +117,7 @@ func (c *child) listen(r io.ReadCloser) {
 func (c *child) await(t *testing.T, word string) {
 	t.Helper()
 	var all strings.Builder
+	c.heard = nil
 	timeout := time.After(time.Minute)
 	for {
 		select {
@@ -119,6 +126,7 @@ func (c *child) await(t *testing.T, word string) {
 				t.Fatalf("it ended and did not say %q, but:\n%s", word, all.String())
 			}
 			all.WriteString(line + "\n")
+			c.heard = append(c.heard, line)
 			if strings.Contains(line, word) {
 				return
 			}

@@ -12,8 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
+	"github.com/fantasytools/fantasytools/examples/internal/readme"
 	"github.com/fantasytools/fantasytools/jobsclient"
 	"github.com/fantasytools/fantasytools/jobsclient/jobstest"
 )
@@ -50,30 +49,7 @@ tools:
 // checkBlock compares the first block of text behind a sentence of the README.
 func checkBlock(t *testing.T, sentence, got string) {
 	t.Helper()
-	path := filepath.Join(here, "README.md")
-	src, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	start := strings.Index(string(src), sentence)
-	if start < 0 {
-		t.Fatalf("the README has no sentence %q", sentence)
-	}
-	before, rest, found := strings.Cut(string(src[start:]), "\n```text\n")
-	want, after, closed := strings.Cut(rest, "```\n")
-	if !found || !closed {
-		t.Fatalf("there is no block of text behind %q", sentence)
-	}
-	if *update {
-		want = got
-		whole := string(src[:start]) + before + "\n```text\n" + got + "```\n" + after
-		if err := os.WriteFile(path, []byte(whole), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("README.md (-want +got; -update writes it):\n%s", diff)
-	}
+	readme.Check(t, filepath.Join(here, "README.md"), sentence, got, *update)
 }
 
 func TestTheReadmeShowsWhatTheProgramPrints(t *testing.T) {
