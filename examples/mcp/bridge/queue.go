@@ -65,10 +65,14 @@ func take(ctx context.Context, room chan struct{}) error {
 	}
 	select {
 	case room <- struct{}{}:
-		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+	if err := ctx.Err(); err != nil { // both were ready
+		<-room
+		return err
+	}
+	return nil
 }
 
 func (q *queue) join(session any) *lane {

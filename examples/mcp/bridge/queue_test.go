@@ -95,7 +95,11 @@ func TestACallThatIsNotParallelHoldsUpWhatComesAfterIt(t *testing.T) {
 func TestACallThatWaitsIsCancelledAlone(t *testing.T) {
 	begun, end := make(chan string, 10), make(chan struct{})
 	client, waits := waiting()
-	session, _ := serve(t, list(blocks("write", false, begun, end), blocks("read", true, begun, end)), often, client)
+	left := make(chan string, 10) // calls, by the server
+	opts := &bridge.Options{Progress: time.Millisecond, Context: func(ctx context.Context, req *mcp.CallToolRequest) (context.Context, context.CancelFunc) {
+		return ctx, func() { left <- req.Params.Name }
+	}}
+	session, _ := serve(t, list(blocks("write", false, begun, end), blocks("read", true, begun, end)), opts, client)
 	first := start(t, session, "write")
 	<-begun
 	second := start(t, session, "read")
@@ -103,6 +107,9 @@ func TestACallThatWaitsIsCancelledAlone(t *testing.T) {
 	second.cancel()
 	if err := <-second.err; !errors.Is(err, context.Canceled) {
 		t.Errorf("the call that waited ended with %v", err)
+	}
+	if got := <-left; got != "read" { // the client has not waited for the server to hear of it
+		t.Errorf("%s has left", got)
 	}
 	end <- struct{}{}
 	if err := <-first.err; err != nil {
