@@ -92,7 +92,7 @@ func TestWhoComesSecondIsToldWhatIsTaken(t *testing.T) {
 	if b, err := os.ReadFile(file); err != nil || string(b) != "mine" {
 		t.Errorf("the file: %q, %v", b, err)
 	}
-	submit(t, client(t, first, r, "me"), "true") // the first is none the worse
+	submit(t, client(t, first, r), "true") // the first is none the worse
 }
 
 // shortDir is a directory whose path leaves room for a socket's name.
@@ -120,7 +120,7 @@ func TestFilesAreTheUsersAloneAndASocketThatADeadDaemonLeftIsReplaced(t *testing
 	_ = dead.Close()
 	r := registry(t, shell("me"))
 	d := start(t, daemon.Config{Agents: r, StateDir: dir})
-	submit(t, client(t, d, r, "me"), "true")
+	submit(t, client(t, d, r), "true")
 	for name, want := range map[string]os.FileMode{"jobsd.sock": 0o600 | os.ModeSocket, "operator.token": 0o600, "address": 0o600, "lock": 0o600} {
 		if info, err := os.Stat(filepath.Join(dir, name)); err != nil || info.Mode() != want {
 			t.Errorf("%s: %v, %v", name, info.Mode(), err)
@@ -154,7 +154,7 @@ func TestShutdownLetsJobsEndAndCancelsThoseThatDoNot(t *testing.T) {
 	dir, r := shortDir(t), registry(t, shell("me"))
 	gate := filepath.Join(t.TempDir(), "gate")
 	d := start(t, daemon.Config{Agents: r, StateDir: dir, Slots: 2, Drain: 2 * time.Second})
-	c := client(t, d, r, "me")
+	c := client(t, d, r)
 	short := submit(t, c, "echo begun; while ! [ -e "+gate+" ]; do sleep 0.05; done; echo ended")
 	long := submit(t, c, "echo begun; sleep 600")
 	pending := submit(t, c, "echo ran")
@@ -196,7 +196,7 @@ func TestShutdownLetsJobsEndAndCancelsThoseThatDoNot(t *testing.T) {
 		}
 	}
 	d = start(t, daemon.Config{Agents: r, StateDir: dir})
-	c = client(t, d, r, "me")
+	c = client(t, d, r)
 	if j := wait(t, c, short); j.Status != jobsclient.Done || j.Stdout != "begun\nended\n" {
 		t.Errorf("the short job: %+v", j)
 	}
@@ -211,7 +211,7 @@ func TestShutdownLetsJobsEndAndCancelsThoseThatDoNot(t *testing.T) {
 func TestADaemonThatShutsDownTakesNoMoreJobs(t *testing.T) {
 	r := registry(t, shell("me"))
 	d := start(t, daemon.Config{Agents: r, StateDir: shortDir(t), Drain: time.Minute})
-	c := client(t, d, r, "me")
+	c := client(t, d, r)
 	gate := filepath.Join(t.TempDir(), "gate")
 	running := submit(t, c, "while ! [ -e "+gate+" ]; do sleep 0.05; done")
 	ended := make(chan error)
@@ -282,7 +282,7 @@ func TestNothingIsServedOverTCPWithoutAToken(t *testing.T) {
 func TestMetricsAndHealth(t *testing.T) {
 	r := registry(t, shell("me"))
 	d := start(t, daemon.Config{Agents: r, StateDir: shortDir(t), Metrics: "127.0.0.1:0"})
-	c := client(t, d, r, "me")
+	c := client(t, d, r)
 	wait(t, c, submit(t, c, "echo hello"))
 	wait(t, c, submit(t, c, "kill -9 $$"))
 	get := func(path string) string {

@@ -16,10 +16,16 @@ import (
 
 // A daemon in the process, without a socket.
 func Example() {
-	ctx := context.Background()
+	if err := run(context.Background()); err != nil {
+		log.Fatal(err)
+	}
+	// Output: done 3 hello
+}
+
+func run(ctx context.Context) error {
 	dir, err := os.MkdirTemp("", "jobs")
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	defer os.RemoveAll(dir) //nolint:errcheck // a directory of temporary files
 	registry, err := agents.New(agents.Agent{
@@ -27,15 +33,15 @@ func Example() {
 		Bins: map[string]*agents.Bin{"sh": {Def: tool.Def{Binary: "sh"}}},
 	})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	token, err := registry.Token("me")
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	d, err := daemon.Start(ctx, daemon.Config{Agents: registry, StateDir: dir, Socket: "-", Memory: true})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	defer d.Shutdown(ctx) //nolint:errcheck // the end of the example
 
@@ -43,12 +49,12 @@ func Example() {
 	defer client.Close() //nolint:errcheck // the end of the example
 	id, err := client.Submit(ctx, jobsclient.SubmitRequest{Bin: "sh", Args: []string{"-c", "echo hello; exit 3"}})
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	job, err := client.Wait(ctx, id)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	fmt.Print(job.Status, " ", job.ExitCode, " ", job.Stdout)
-	// Output: done 3 hello
+	return nil
 }

@@ -89,7 +89,7 @@ func TestLoad(t *testing.T) {
 	r := registry(t, shell("me"))
 	d := start(t, daemon.Config{Agents: r, Slots: 16})
 	file := filepath.Join(t.TempDir(), "ran")
-	l := drive(t, d, client(t, d, r, "me"), *loadJobs, 64, func(i int) string { return fmt.Sprintf("echo %d >>%s", i, file) })
+	l := drive(t, d, client(t, d, r), *loadJobs, 64, func(i int) string { return fmt.Sprintf("echo %d >>%s", i, file) })
 	t.Log(l)
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -115,7 +115,7 @@ func BenchmarkJobs(b *testing.B) {
 			d := start(b, daemon.Config{Agents: r, Slots: 16})
 			addEnded(b, d.Store(), ended)
 			b.ResetTimer()
-			l := drive(b, d, client(b, d, r, "me"), b.N, 64, func(int) string { return "exit 0" })
+			l := drive(b, d, client(b, d, r), b.N, 64, func(int) string { return "exit 0" })
 			b.StopTimer()
 			b.ReportMetric(float64(b.N)/l.took.Seconds(), "jobs/s")
 			b.ReportMetric(float64(at(l.submits, 50).Microseconds()), "submit-µs")

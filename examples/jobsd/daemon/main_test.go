@@ -65,10 +65,10 @@ func start(t testing.TB, c daemon.Config) *daemon.Daemon {
 	return d
 }
 
-// client returns a client of an agent.
-func client(t testing.TB, d *daemon.Daemon, r *agents.Registry, agent string) *jobsclient.Client {
+// client returns a client of the agent me.
+func client(t testing.TB, d *daemon.Daemon, r *agents.Registry) *jobsclient.Client {
 	t.Helper()
-	token, err := r.Token(agent)
+	token, err := r.Token("me")
 	if err != nil {
 		t.Fatal(err)
 	}
