@@ -29,8 +29,8 @@ func TestFlagsFillTheConfig(t *testing.T) {
 	dir := t.TempDir()
 	got := settled(t, roleServe, "-state", dir)
 	want := daemon.Config{
-		StateDir: dir, Slots: 10, Drain: 30 * time.Second, MaxRunTime: 24 * time.Hour, Retention: 24 * time.Hour, MaxQueue: 100_000,
-		Replicas: 1, Prefix: "jobsd", OutputHead: 8 << 20, OutputTail: 8 << 20, MaxStdin: 16 << 20, MaxArgs: 256 << 10,
+		StateDir: dir, Slots: 10, Drain: 30 * time.Second, MaxRunTime: 24 * time.Hour, Retention: 24 * time.Hour,
+		LeaseTTL: 15 * time.Second, MaxQueue: 100_000, Replicas: 1, Prefix: "jobsd", OutputHead: 8 << 20, OutputTail: 8 << 20, MaxStdin: 16 << 20, MaxArgs: 256 << 10,
 		MaxRecordBytes: 1 << 30, MaxOutputBytes: 8 << 30,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -39,12 +39,12 @@ func TestFlagsFillTheConfig(t *testing.T) {
 	got = settled(t, roleFront, "-state", dir, "-nats", "nats://a,nats://b", "-nats-creds", "c", "-replicas", "3", "-prefix", "p",
 		"-socket", filepath.Join(dir, "s"), "-listen", ":5500", "-tls-cert", "cert", "-tls-key", "key", "-metrics", "127.0.0.1:1", "-drain", "1m",
 		"-max-run-time", "2h", "-retention", "3h", "-max-queue", "7", "-output-bytes", "3", "-max-record-bytes", "1g", "-max-output-bytes", "2GiB",
-		"-max-stdin", "1MiB", "-max-args", "4k")
+		"-max-stdin", "1MiB", "-max-args", "4k", "-lease", "5s")
 	want = daemon.Config{
 		Role: daemon.Front, StateDir: dir, NATS: "nats://a,nats://b", NATSCreds: "c", Replicas: 3, Prefix: "p",
 		Socket: filepath.Join(dir, "s"), Listen: ":5500", TLSCert: "cert", TLSKey: "key", Metrics: "127.0.0.1:1", Slots: 10, Drain: time.Minute,
 		MaxRunTime: 2 * time.Hour, Retention: 3 * time.Hour, MaxQueue: 7, OutputHead: 2, OutputTail: 1, MaxRecordBytes: 1 << 30, MaxOutputBytes: 2 << 30,
-		MaxStdin: 1 << 20, MaxArgs: 4 << 10,
+		MaxStdin: 1 << 20, MaxArgs: 4 << 10, LeaseTTL: 5 * time.Second,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("a front (-want +got):\n%s", diff)
