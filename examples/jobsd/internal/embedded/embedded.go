@@ -1,12 +1,19 @@
 // Package embedded runs a NATS server with JetStream inside this process. It
 // listens nowhere: who is not this process cannot reach it.
+//
+// A server that could not write, because the disk is full or has failed, would
+// take nothing more until it is started anew, even when there is room again. So it
+// is ended then, which connections see as any server's end, and another one is
+// started as soon as the directory can be written to.
 package embedded
 
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -24,8 +31,14 @@ type Config struct {
 
 // Server is a running server.
 type Server struct {
-	server *server.Server
+	config Config
 	lock   *flock.Flock
+	kick   chan struct{} // the server has told of an error
+	quit   chan struct{}
+	healer sync.WaitGroup
+
+	mu     sync.Mutex
+	server *server.Server // nil: it cannot write, or has ended
 }
 
 // ErrLocked says that another process uses the directory.
@@ -51,15 +64,17 @@ func Start(c Config) (*Server, error) {
 	if !held {
 		return nil, fmt.Errorf("%w: another daemon keeps its jobs in %s; stop it, or name another directory with -state", ErrLocked, c.Dir)
 	}
-	s := &Server{lock: lock}
-	if err := s.start(c); err != nil {
+	s := &Server{config: c, lock: lock, kick: make(chan struct{}, 1), quit: make(chan struct{})}
+	if err := s.start(); err != nil {
 		s.Stop()
 		return nil, err
 	}
+	s.healer.Go(s.heal)
 	return s, nil
 }
 
-func (s *Server) start(c Config) error {
+func (s *Server) start() error {
+	c := s.config
 	ns, err := server.NewServer(&server.Options{
 		ServerName: "jobsd",
 		DontListen: true,
@@ -76,36 +91,77 @@ func (s *Server) start(c Config) error {
 	if err != nil {
 		return fmt.Errorf("the embedded NATS server: %w", err)
 	}
-	s.server = ns
-	ns.SetLoggerV2(&logger{c.Logger.Named("nats").Sugar()}, false, false, false)
+	ns.SetLoggerV2(&logger{c.Logger.Named("nats").Sugar(), s.kick}, false, false, false)
 	ns.Start()
 	if !ns.ReadyForConnections(readyTimeout) {
+		end(ns)
 		return fmt.Errorf("the embedded NATS server is not ready after %v", readyTimeout)
 	}
+	s.replace(ns)
 	return nil
 }
 
-// Connect returns a connection to the server.
+// replace makes ns, which may be nil, the server, and returns what was before.
+func (s *Server) replace(ns *server.Server) (before *server.Server) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before, s.server = s.server, ns
+	return before
+}
+
+func (s *Server) running() *server.Server {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.server
+}
+
+func end(ns *server.Server) {
+	ns.Shutdown()
+	ns.WaitForShutdown()
+}
+
+// Connect returns a connection to the server. It connects anew, as the options
+// say, after the server was ended because it could not write.
 func (s *Server) Connect(options ...nats.Option) (*nats.Conn, error) {
-	return nats.Connect("", append(options, nats.InProcessServer(s.server))...)
+	return nats.Connect("", append(options, nats.InProcessServer(s))...)
+}
+
+// InProcessConn is of [nats.InProcessConnProvider].
+func (s *Server) InProcessConn() (net.Conn, error) {
+	ns := s.running()
+	if ns == nil {
+		return nil, errors.New("the embedded NATS server waits until the state directory can be written to")
+	}
+	return ns.InProcessConn()
 }
 
 // Stop ends the server and waits for it.
 func (s *Server) Stop() {
-	if s.server != nil {
-		s.server.Shutdown()
-		s.server.WaitForShutdown()
+	close(s.quit)
+	s.healer.Wait()
+	if ns := s.replace(nil); ns != nil {
+		end(ns)
 	}
 	_ = s.lock.Close()
 }
 
 // logger passes on what the server says. It says much at info level that only
 // its makers need.
-type logger struct{ to *zap.SugaredLogger }
+type logger struct {
+	to   *zap.SugaredLogger
+	kick chan<- struct{} // is told, without waiting, of each error
+}
 
 func (l *logger) Noticef(format string, v ...any) { l.to.Debugf(format, v...) }
 func (l *logger) Warnf(format string, v ...any)   { l.to.Warnf(format, v...) }
 func (l *logger) Fatalf(format string, v ...any)  { l.to.Errorf(format, v...) }
-func (l *logger) Errorf(format string, v ...any)  { l.to.Errorf(format, v...) }
 func (l *logger) Debugf(format string, v ...any)  { l.to.Debugf(format, v...) }
 func (l *logger) Tracef(format string, v ...any)  { l.to.Debugf(format, v...) }
+
+func (l *logger) Errorf(format string, v ...any) {
+	l.to.Errorf(format, v...)
+	select {
+	case l.kick <- struct{}{}:
+	default:
+	}
+}
