@@ -175,31 +175,13 @@ func (s *Store) List(ctx context.Context, agent string, each func(r *jobsdpb.Rec
 		}
 		filter = agent + ".*"
 	}
-	watcher, err := s.jobs.Watch(ctx, filter, jetstream.IgnoreDeletes())
-	if err != nil {
-		return explain(err)
-	}
-	defer stop(watcher)
-	for {
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
-		case entry, open := <-watcher.Updates():
-			if !open {
-				return fmt.Errorf("%w: the list of the bucket was broken off", ErrUnavailable)
-			}
-			if entry == nil {
-				return nil
-			}
-			r, err := decode(entry.Value())
-			if err != nil {
-				return err
-			}
-			if !each(r, entry.Revision()) {
-				return nil
-			}
+	return s.all(ctx, s.jobs, filter, func(entry jetstream.KeyValueEntry) (bool, error) {
+		r, err := decode(entry.Value())
+		if err != nil {
+			return false, err
 		}
-	}
+		return each(r, entry.Revision()), nil
+	})
 }
 
 // Changes calls each for every change of a job from now on, until the context
@@ -211,11 +193,11 @@ func (s *Store) List(ctx context.Context, agent string, each func(r *jobsdpb.Rec
 func (s *Store) Changes(ctx context.Context, begun func(), each func(agent, id string, r *jobsdpb.Record, rev uint64)) error {
 	again, forget := s.reconnected()
 	defer forget()
-	watcher, err := s.jobs.Watch(ctx, ">", jetstream.UpdatesOnly())
+	watcher, err := s.watch(ctx, s.jobs, ">", jetstream.UpdatesOnly())
 	if err != nil {
-		return explain(err)
+		return err
 	}
-	defer stop(watcher)
+	defer watcher.stop()
 	if begun != nil {
 		begun()
 	}
@@ -247,16 +229,5 @@ func (s *Store) Changes(ctx context.Context, begun func(), each func(agent, id s
 			}
 			each(agent, id, r, entry.Revision())
 		}
-	}
-}
-
-// stop ends a watch. What it has still to deliver is taken from it: its goroutine
-// would wait for that for ever.
-func stop(w jetstream.KeyWatcher) {
-	if w.Stop() != nil {
-		return // the connection is gone, and all that belongs to it
-	}
-	for range w.Updates() { // until it is closed
-		continue
 	}
 }

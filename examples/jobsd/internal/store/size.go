@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"github.com/nats-io/nats.go/jetstream"
 )
 
 // sizeAge is how old the size of the bucket may be that Submit goes by.
@@ -25,9 +27,13 @@ func (s *Store) room(ctx context.Context, n int) error {
 	s.size.mu.Lock()
 	defer s.size.mu.Unlock()
 	if time.Since(s.size.at) > sizeAge {
-		info, err := s.records.Info(ctx)
+		var info *jetstream.StreamInfo
+		err := s.retry(ctx, func(ctx context.Context) (err error) {
+			info, err = s.records.Info(ctx)
+			return err
+		})
 		if err != nil {
-			return explain(err)
+			return err
 		}
 		s.size.at, s.size.bytes = time.Now(), int64(info.State.Bytes)
 	}

@@ -20,19 +20,29 @@ type Holder struct {
 	Lapsed  func()     // the lease had lapsed and is there again; jobs may have been orphaned meanwhile
 }
 
+// sayAgain is how often the log is told of a trouble that lasts.
+const sayAgain = time.Minute
+
 // Hold keeps the lease of a worker until the context ends, and gives it back
 // then. While JetStream cannot be reached it goes on trying.
 func (s *Store) Hold(ctx context.Context, w *jobsdpb.Worker, h Holder) {
 	ticker := time.NewTicker(s.LeaseTTL / 6)
 	defer ticker.Stop()
 	var rev uint64
+	var told time.Time // when the log was told that there is trouble; zero: there is none
 	for begun := false; ; {
 		w.Running = int32(h.Running())
 		next, err := s.renew(ctx, w, rev)
+		if err == nil {
+			told = time.Time{}
+		}
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			s.Logger.Warn("the worker's lease could not be renewed", zap.String("worker", w.GetId()), errField(err))
+			if time.Since(told) >= sayAgain {
+				told = time.Now()
+				s.Logger.Warn("the worker's lease could not be renewed; it is tried until it can", zap.String("worker", w.GetId()), errField(err))
+			}
 		case !begun:
 			begun = true
 			h.Begun()
@@ -107,27 +117,16 @@ func (s *Store) Alive(ctx context.Context, worker string) (bool, error) {
 
 // Workers returns all leases.
 func (s *Store) Workers(ctx context.Context) ([]*jobsdpb.Worker, error) {
-	watcher, err := s.workers.WatchAll(ctx, jetstream.IgnoreDeletes())
-	if err != nil {
-		return nil, explain(err)
-	}
-	defer stop(watcher)
 	var workers []*jobsdpb.Worker
-	for {
-		select {
-		case <-ctx.Done():
-			return nil, fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err())
-		case entry, open := <-watcher.Updates():
-			if entry == nil || !open {
-				return workers, nil
-			}
-			w := &jobsdpb.Worker{}
-			if err := proto.Unmarshal(entry.Value(), w); err != nil {
-				return nil, fmt.Errorf("reading a worker: %w", err)
-			}
-			workers = append(workers, w)
+	err := s.all(ctx, s.workers, ">", func(entry jetstream.KeyValueEntry) (bool, error) {
+		w := &jobsdpb.Worker{}
+		if err := proto.Unmarshal(entry.Value(), w); err != nil {
+			return false, fmt.Errorf("reading a worker: %w", err)
 		}
-	}
+		workers = append(workers, w)
+		return true, nil
+	})
+	return workers, err
 }
 
 // ForgetWorkers drops all leases. It is for a daemon that alone has the state and
@@ -164,11 +163,11 @@ func (s *Store) Order(ctx context.Context, worker, job, what string) error {
 func (s *Store) Orders(ctx context.Context, worker string, begun func(), each func(job, what string)) error {
 	again, forget := s.reconnected()
 	defer forget()
-	watcher, err := s.orders.Watch(ctx, worker+".*", jetstream.IgnoreDeletes())
+	watcher, err := s.watch(ctx, s.orders, worker+".*", jetstream.IgnoreDeletes())
 	if err != nil {
-		return explain(err)
+		return err
 	}
-	defer stop(watcher)
+	defer watcher.stop()
 	if begun != nil {
 		begun()
 	}
