@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -118,10 +119,10 @@ func (d *Daemon) connect(ctx context.Context) (err error) {
 	if d.embedded == nil {
 		return nil
 	}
-	if err := d.store.ForgetWorkers(ctx); err != nil {
+	if err := d.store.TakeOver(ctx); err != nil {
 		return fmt.Errorf("looking after the jobs of the last run: %w", err)
 	}
-	return d.store.Sweep(ctx, 0)
+	return nil
 }
 
 func (d *Daemon) options() []nats.Option {
@@ -129,6 +130,9 @@ func (d *Daemon) options() []nats.Option {
 		nats.Name("jobsd"),
 		nats.MaxReconnects(-1),
 		nats.ReconnectWait(250 * time.Millisecond),
+		// A server that hangs is left for another before the lease lapses.
+		nats.PingInterval(max(cmp.Or(d.config.LeaseTTL, store.DefaultLeaseTTL)/6, 500*time.Millisecond)),
+		nats.MaxPingsOutstanding(2),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				d.logger.Warn("NATS is gone; jobs go on and their ends are written when it is back", zap.Error(err))

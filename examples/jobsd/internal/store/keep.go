@@ -19,14 +19,15 @@ const (
 	// sweepInterval is how often Keep looks at all jobs without an occasion.
 	sweepInterval = time.Minute
 
-	// forgotten is how long a job may be pending and in no queue: its front died
-	// between the two writes of Submit.
+	// forgotten is how long a job may be pending and in no queue until its front
+	// counts as dead between the two writes of Submit.
 	forgotten = 30 * time.Second
 )
 
 // OrphanedWithin is how long it takes at most, while a front lives and JetStream
 // can be reached, until the jobs of a worker that died are orphaned: its lease
-// lapses, and is looked for a second time.
+// lapses, and is looked for a second time. If the connection was lost meanwhile it
+// is as long from its return on.
 func (s *Store) OrphanedWithin() time.Duration { return s.LeaseTTL + s.confirmation() + 5*time.Second }
 
 // confirmation is how long a worker without a lease may take to renew it: one
@@ -38,20 +39,26 @@ func (s *Store) confirmation() time.Duration { return s.LeaseTTL / 3 }
 // front that died, and drops the oldest ended jobs when the bucket is nearly full.
 // Any number of processes may do it at once.
 func (s *Store) Keep(ctx context.Context) {
+	var told time.Time
 	for ctx.Err() == nil {
 		if err := s.keep(ctx); err != nil && ctx.Err() == nil {
-			s.Logger.Warn("looking after the jobs", errField(err))
+			if time.Since(told) >= sayAgain {
+				told = time.Now()
+				s.Logger.Warn("looking after the jobs; it is tried again", errField(err))
+			}
 			_ = pause(ctx, time.Second)
 		}
 	}
 }
 
 func (s *Store) keep(ctx context.Context) error {
-	leases, err := s.workers.WatchAll(ctx, jetstream.MetaOnly())
+	again, forget := s.reconnected()
+	defer forget()
+	leases, err := s.watch(ctx, s.workers, ">", jetstream.MetaOnly())
 	if err != nil {
-		return explain(err)
+		return err
 	}
-	defer stop(leases)
+	defer leases.stop()
 	if err := s.sweepAndTrim(ctx); err != nil {
 		return err
 	}
@@ -61,6 +68,12 @@ func (s *Store) keep(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
+		case <-again:
+			// Leases may have lapsed meanwhile whose workers are on their way back.
+			if err := pause(ctx, s.LeaseTTL); err != nil {
+				return err
+			}
+			return fmt.Errorf("%w: the connection was lost", ErrUnavailable)
 		case entry, open := <-leases.Updates():
 			if !open {
 				return fmt.Errorf("%w: the watch of the leases has ended", ErrUnavailable)
@@ -83,6 +96,16 @@ func (s *Store) sweepAndTrim(ctx context.Context) error {
 	return s.trim(ctx)
 }
 
+// TakeOver is for a daemon that alone has the state and serves nobody yet: the
+// workers and fronts that it knows of are dead. It ends their running jobs as
+// orphaned, and queues at once what they left in no queue.
+func (s *Store) TakeOver(ctx context.Context) error {
+	if err := s.ForgetWorkers(ctx); err != nil {
+		return err
+	}
+	return s.sweep(ctx, 0, 0)
+}
+
 type found struct {
 	record   *jobsdpb.Record
 	revision uint64
@@ -91,7 +114,11 @@ type found struct {
 // Sweep ends the running jobs whose workers hold no lease, now and after
 // confirmation again, as orphaned, and queues pending jobs that are in no queue.
 func (s *Store) Sweep(ctx context.Context, confirmation time.Duration) error {
-	running, pending, err := s.unfinished(ctx)
+	return s.sweep(ctx, confirmation, forgotten)
+}
+
+func (s *Store) sweep(ctx context.Context, confirmation, forgotten time.Duration) error {
+	running, pending, err := s.unfinished(ctx, time.Now().Add(-forgotten))
 	if err != nil {
 		return err
 	}
@@ -116,14 +143,14 @@ func (s *Store) Sweep(ctx context.Context, confirmation time.Duration) error {
 	return s.requeue(ctx, pending)
 }
 
-// unfinished returns the jobs that run, and those that have been pending for long.
-func (s *Store) unfinished(ctx context.Context) (running, pending []found, err error) {
-	old := time.Now().Add(-forgotten).UnixNano()
+// unfinished returns the jobs that run, and those that are pending and were
+// submitted before a time.
+func (s *Store) unfinished(ctx context.Context, before time.Time) (running, pending []found, err error) {
 	err = s.List(ctx, "", func(r *jobsdpb.Record, rev uint64) bool {
 		switch {
 		case r.GetStatus() == Running:
 			running = append(running, found{r, rev})
-		case r.GetStatus() == Pending && r.GetCreated() < old:
+		case r.GetStatus() == Pending && r.GetCreated() < before.UnixNano():
 			pending = append(pending, found{r, rev})
 		}
 		return true
@@ -172,14 +199,19 @@ func (s *Store) requeue(ctx context.Context, pending []found) error {
 	if err != nil {
 		return explain(err)
 	}
-	for _, f := range pending {
+	for i, f := range pending {
 		if info.State.Subjects[s.queueSubject(f.record.GetId())] > 0 {
 			continue
 		}
-		s.Logger.Warn("a job was in no queue and is put there again", jobField(f.record))
-		if err := s.enqueue(ctx, f.record, f.revision); err != nil {
+		err := s.enqueue(ctx, f.record, f.revision)
+		if errors.Is(err, ErrQueueFull) {
+			s.Logger.Warn("jobs that are in no queue wait until it has room", zap.Int("jobs", len(pending)-i))
+			return nil
+		}
+		if err != nil {
 			return err
 		}
+		s.Logger.Warn("a job was in no queue and is put there again", jobField(f.record))
 	}
 	return nil
 }

@@ -7,6 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
 	"github.com/fantasytools/fantasytools/examples/jobsd/internal/jobsdpb"
 	"github.com/fantasytools/fantasytools/examples/jobsd/internal/store"
 )
@@ -137,6 +140,80 @@ func TestAJobWhoseFrontDiedBeforeItWasQueuedRuns(t *testing.T) {
 	}
 	if n, err := s.Queued(testContext(t)); err != nil || n != 2 {
 		t.Errorf("%d queued, %v", n, err)
+	}
+}
+
+func TestWhoTakesOverQueuesAtOnceWhatTheDeadLeftInNoQueue(t *testing.T) {
+	s := open(t, connect(t), store.Config{})
+	r := job()
+	r.Status, r.Created = store.Pending, time.Now().UnixNano()
+	if _, err := s.Update(testContext(t), r, 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.HoldOnce(testContext(t), "dead"); err != nil {
+		t.Fatal(err)
+	}
+	running := submit(t, s, job(), "")
+	claim(t, s, next(t, s), "dead")
+	if err := s.TakeOver(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := get(t, s, running.GetId()); got.GetStatus() != store.Orphaned {
+		t.Errorf("the job that ran is %s", got.GetStatus())
+	}
+	if got := next(t, s).Record.GetId(); got != r.GetId() {
+		t.Errorf("the queue had %s", got)
+	}
+}
+
+func TestAFullQueueKeepsNobodyFromLookingAfterTheJobs(t *testing.T) {
+	s := open(t, connect(t), store.Config{MaxQueue: 1})
+	submit(t, s, job(), "")
+	r := job()
+	r.Status, r.Created = store.Pending, time.Now().Add(-time.Hour).UnixNano()
+	if _, err := s.Update(testContext(t), r, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Sweep(testContext(t), 0); err != nil {
+		t.Error(err)
+	}
+	if err := next(t, s).Done(); err != nil {
+		t.Fatal(err)
+	}
+	for queued := uint64(1); queued > 0; { // the end of the first takes effect in a moment
+		var err error
+		if queued, err = s.Queued(testContext(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Sweep(testContext(t), 0); err != nil {
+		t.Error(err)
+	}
+	if got := next(t, s).Record.GetId(); got != r.GetId() {
+		t.Errorf("the queue had %s", got)
+	}
+}
+
+func TestALeaseThatCannotBeRenewedIsToldOnce(t *testing.T) {
+	nc, hang := hanging(t)
+	core, logged := observer.New(zap.WarnLevel)
+	s, err := store.Open(testContext(t), nc, store.Config{LeaseTTL: time.Second, Logger: zap.New(core)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	tries := 0
+	s.Hold(ctx, &jobsdpb.Worker{Id: "w"}, store.Holder{
+		Begun: hang,
+		Running: func() int { // is asked before each try
+			if tries++; tries == 5 {
+				cancel()
+			}
+			return 0
+		},
+	})
+	if n := logged.FilterMessageSnippet("could not be renewed").Len(); n != 1 {
+		t.Errorf("it was told %d times", n)
 	}
 }
 

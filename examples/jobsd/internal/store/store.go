@@ -36,6 +36,9 @@ const (
 	// that worker's sign of life until it is given to another.
 	AckWait = 15 * time.Second
 
+	// DefaultLeaseTTL is Config.LeaseTTL's default.
+	DefaultLeaseTTL = 15 * time.Second
+
 	// orderTTL is how long an order waits for its worker.
 	orderTTL = time.Hour
 
@@ -69,7 +72,7 @@ func (c Config) withDefaults() Config {
 	c.MaxOutputBytes = cmp.Or(c.MaxOutputBytes, 8<<30)
 	c.HeadBytes = cmp.Or(c.HeadBytes, 8<<20)
 	c.TailBytes = cmp.Or(c.TailBytes, 8<<20)
-	c.LeaseTTL = cmp.Or(c.LeaseTTL, 15*time.Second)
+	c.LeaseTTL = cmp.Or(c.LeaseTTL, DefaultLeaseTTL)
 	if c.Logger == nil {
 		c.Logger = zap.NewNop()
 	}
