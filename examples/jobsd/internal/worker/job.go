@@ -107,7 +107,7 @@ func (w *worker) lookAfter(life context.Context) {
 		switch {
 		case err != nil && !errors.Is(err, store.ErrNotFound):
 			w.Logger.Warn("it is not known whether a job may go on; it does", zap.String("job", id), zap.Error(err))
-		case err == nil && r.GetStatus() == store.Running && r.GetWorker() == w.id:
+		case err == nil && r.GetWorker() == w.id && r.GetStatus() != store.Orphaned: // it runs, or has just ended here
 		case j.ctx.Err() == nil && w.find(id) == j:
 			w.Logger.Warn("a job has ended in its record while this worker seemed dead; its process is killed",
 				zap.String("job", id), zap.String("status", r.GetStatus()))
