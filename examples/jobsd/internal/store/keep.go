@@ -177,16 +177,22 @@ func (s *Store) withoutWorker(ctx context.Context, jobs []found) ([]found, error
 	return lost, nil
 }
 
-// Orphan ends a running job whose worker died. The error is ErrConflict if the
-// job has changed meanwhile.
+// Orphan ends a running job whose worker died, and tells that worker to end it, in
+// case that it was only stopped for a while and is back already. The error is
+// ErrConflict if the job has changed meanwhile.
 func (s *Store) Orphan(ctx context.Context, r *jobsdpb.Record, rev uint64) error {
 	r.Status, r.Finished = Orphaned, time.Now().UnixNano()
 	r.Error = "the worker that ran this job is gone; how far the job came is not known, and it was not run again"
-	_, err := s.Update(ctx, r, rev)
-	if err == nil {
-		s.Logger.Warn("a job is orphaned", jobField(r), zap.String("worker", r.GetWorker()))
+	if _, err := s.Update(ctx, r, rev); err != nil {
+		return err
 	}
-	return err
+	s.Logger.Warn("a job is orphaned", jobField(r), zap.String("worker", r.GetWorker()))
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
+	defer cancel()
+	if err := s.Order(ctx, r.GetWorker(), r.GetId(), OrderCancel); err != nil {
+		s.Logger.Debug("a worker that is gone cannot be told to end a job", jobField(r), errField(err))
+	}
+	return nil
 }
 
 // requeue puts those jobs into the queue that are not in it. One that runs

@@ -149,6 +149,29 @@ func TestAJobWhoseWorkerWasDeclaredDeadIsKilled(t *testing.T) {
 	b.emptyQueue()
 }
 
+func TestAJobThatIsOrphanedWhileItsWorkerIsBackIsKilled(t *testing.T) {
+	t.Parallel()
+	b := newBench(t, store.Config{})
+	w := b.run(Config{})
+	open := b.gate("gate")
+	id := b.submit("sh", "echo $$ >pid; read x <gate; exec sleep 300")
+	open()()
+	pid := b.pid()
+	r, rev, err := b.store.Get(b.ctx, "me", id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := b.store.Orphan(b.ctx, r, rev); err != nil {
+		t.Fatal(err)
+	}
+	b.eventually("the process to be killed", func() bool { return !alive(pid) })
+	b.eventually("the job to leave the worker", func() bool { return w.seen.count(store.Orphaned) == 1 })
+	if r := b.end(id); r.GetStatus() != store.Orphaned {
+		t.Errorf("the job ended as %v", r)
+	}
+	b.emptyQueue()
+}
+
 // pid reads the process id that a job has written.
 func (b *bench) pid() (pid int) {
 	b.Helper()
