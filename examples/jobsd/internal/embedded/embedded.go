@@ -8,6 +8,7 @@
 package embedded
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -31,11 +32,12 @@ type Config struct {
 
 // Server is a running server.
 type Server struct {
-	config Config
-	lock   *flock.Flock
-	kick   chan struct{} // the server has told of an error
-	quit   chan struct{}
-	healer sync.WaitGroup
+	config  Config
+	lock    *flock.Flock
+	kick    chan struct{} // the server has told of an error
+	quit    chan struct{}
+	stopped sync.Once
+	healer  sync.WaitGroup
 
 	mu     sync.Mutex
 	server *server.Server // nil: it cannot write, or has ended
@@ -43,6 +45,9 @@ type Server struct {
 
 // ErrLocked says that another process uses the directory.
 var ErrLocked = errors.New("the state directory is in use")
+
+// lockPatience is how long a lock may be held by what a dead daemon left.
+const lockPatience = time.Second
 
 // readyTimeout bounds the start of the server, which reads what is stored.
 const readyTimeout = time.Minute
@@ -57,12 +62,10 @@ func Start(c Config) (*Server, error) {
 		return nil, fmt.Errorf("making the state directory: %w", err)
 	}
 	lock := flock.New(filepath.Join(c.Dir, "lock"), flock.SetPermissions(0o600))
-	held, err := lock.TryLock()
-	if err != nil {
+	if err := take(lock); errors.Is(err, ErrLocked) {
+		return nil, fmt.Errorf("%w: another daemon keeps its jobs in %s; stop it, or name another directory with -state", err, c.Dir)
+	} else if err != nil {
 		return nil, fmt.Errorf("locking the state directory: %w", err)
-	}
-	if !held {
-		return nil, fmt.Errorf("%w: another daemon keeps its jobs in %s; stop it, or name another directory with -state", ErrLocked, c.Dir)
 	}
 	s := &Server{config: c, lock: lock, kick: make(chan struct{}, 1), quit: make(chan struct{})}
 	if err := s.start(); err != nil {
@@ -71,6 +74,18 @@ func Start(c Config) (*Server, error) {
 	}
 	s.healer.Go(s.heal)
 	return s, nil
+}
+
+// take takes a lock. A daemon that was killed may have left it for a moment to a
+// child that had not become the program of its job yet.
+func take(lock *flock.Flock) error {
+	ctx, cancel := context.WithTimeout(context.Background(), lockPatience)
+	defer cancel()
+	held, err := lock.TryLockContext(ctx, 10*time.Millisecond)
+	if errors.Is(err, context.DeadlineExceeded) || err == nil && !held {
+		return ErrLocked
+	}
+	return err
 }
 
 func (s *Server) start() error {
@@ -135,9 +150,9 @@ func (s *Server) InProcessConn() (net.Conn, error) {
 	return ns.InProcessConn()
 }
 
-// Stop ends the server and waits for it.
+// Stop ends the server and waits for it. It may be called more than once.
 func (s *Server) Stop() {
-	close(s.quit)
+	s.stopped.Do(func() { close(s.quit) })
 	s.healer.Wait()
 	if ns := s.replace(nil); ns != nil {
 		end(ns)

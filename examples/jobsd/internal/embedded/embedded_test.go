@@ -6,12 +6,9 @@ import (
 	"testing"
 
 	"github.com/nats-io/nats.go/jetstream"
-	"go.uber.org/goleak"
 
 	"github.com/fantasytools/fantasytools/examples/jobsd/internal/embedded"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestADirectoryIsOneServersAtATimeAndKeepsWhatWasStored(t *testing.T) {
 	dir := t.TempDir()
