@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"connectrpc.com/connect"
-	"go.uber.org/zap"
 
 	"github.com/fantasytools/fantasytools/examples/jobsd/internal/store"
 )
@@ -44,7 +43,7 @@ func (f *Front) answer(ctx context.Context, doing string, err error) error {
 	case errors.Is(err, store.ErrTooLarge):
 		return invalid("the job is too large for the daemon's store: shorten its args, or pass what is long on stdin")
 	}
-	f.Logger.Warn(doing, zap.Error(err))
+	f.trouble(doing, err)
 	switch {
 	case errors.Is(err, store.ErrFull):
 		return refusal(connect.CodeResourceExhausted, "the daemon's store of jobs is full: ended jobs leave it with time; try again later, or ask its operator for more room")

@@ -198,7 +198,7 @@ func (d *feed) reread(ctx context.Context, told mail) mail {
 // again has the record read in a moment, after something could not be.
 func (d *feed) again(ctx context.Context, err error) {
 	if ctx.Err() == nil {
-		d.front.Logger.Warn("reading a job that is watched; it is tried again", zap.String("job", d.key.id), zap.Error(err))
+		d.front.trouble("reading a job that is watched; it is tried again", err, zap.String("job", d.key.id))
 		d.look.Reset(readAgain)
 	}
 }
@@ -298,7 +298,7 @@ func (d *feed) startFollowing(ctx context.Context) {
 			if ctx.Err() != nil {
 				return
 			}
-			d.front.Logger.Warn("following a job's output; it is tried again", zap.String("job", d.key.id), zap.Error(err))
+			d.front.trouble("following a job's output; it is tried again", err, zap.String("job", d.key.id))
 			select {
 			case <-time.After(wait):
 			case <-ctx.Done():

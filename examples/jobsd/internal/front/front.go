@@ -68,6 +68,7 @@ type Config struct {
 type Front struct {
 	Config
 	feeds    feeds
+	troubles troubles
 	signals  signals
 	draining atomic.Bool
 	watches  struct {

@@ -60,7 +60,7 @@ func (f *Front) store(ctx context.Context, agent *agents.Agent, in *jobsdpb.Subm
 		return &jobsdpb.SubmitResponse{JobId: r.GetId()}, nil
 	}
 	if ctx.Err() == nil && errors.Is(err, store.ErrUnavailable) {
-		f.Logger.Warn("submitting a job", zap.String("job", r.GetId()), zap.Error(err))
+		f.trouble("submitting a job", err, zap.String("job", r.GetId()))
 		return nil, refusal(connect.CodeUnavailable, "the daemon's store of jobs did not answer: the job may have been submitted or not, as %s; list the jobs before submitting it again", r.GetId())
 	}
 	return nil, f.answer(ctx, "submitting a job", err)
@@ -131,7 +131,7 @@ func (f *Front) ready(ctx context.Context) error {
 				return nil
 			}
 		case <-give:
-			f.Logger.Warn("refusing a job", zap.Error(err))
+			f.trouble("refusing a job", err)
 			return refusal(connect.CodeUnavailable, "the daemon's store of jobs cannot be reached at the moment: nothing was submitted; try again later")
 		case <-ctx.Done():
 			return ended(ctx)

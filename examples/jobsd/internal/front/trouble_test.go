@@ -1,0 +1,28 @@
+package front
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zaptest/observer"
+
+	"github.com/fantasytools/fantasytools/examples/jobsd/internal/store"
+)
+
+func TestAnOutageIsToldOncePerThingThatItPrevents(t *testing.T) {
+	core, logged := observer.New(zap.WarnLevel)
+	f := &Front{Config: Config{Logger: zap.New(core)}}
+	away := fmt.Errorf("%w: no answer", store.ErrUnavailable)
+	for range 100 {
+		f.trouble("reading a job", away)
+		f.trouble("listing jobs", away)
+	}
+	for range 3 {
+		f.trouble("reading a job", errors.New("something else"))
+	}
+	if n := logged.Len(); n != 5 {
+		t.Errorf("%d lines were logged: %v", n, logged.All())
+	}
+}
