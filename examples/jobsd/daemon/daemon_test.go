@@ -214,6 +214,7 @@ func TestADaemonThatShutsDownTakesNoMoreJobs(t *testing.T) {
 	c := client(t, d, r)
 	gate := filepath.Join(t.TempDir(), "gate")
 	running := submit(t, c, "while ! [ -e "+gate+" ]; do sleep 0.05; done")
+	begun(t, c, running)
 	ended := make(chan error)
 	go func() { ended <- d.Shutdown(testContext(t)) }()
 	for { // until it has heard

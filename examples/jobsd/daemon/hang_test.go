@@ -92,14 +92,7 @@ func TestAServerThatHangsIsLeftBeforeTheLeaseLapses(t *testing.T) {
 	d := start(t, daemon.Config{Agents: r, NATS: "nats://" + way.Addr().String(), LeaseTTL: 6 * time.Second})
 	c := client(t, d, r, "me")
 	id := submit(t, c, "sleep 3")
-	for job, err := range c.Watch(testContext(t), id) {
-		if err != nil || job.Ended() {
-			t.Fatal(job, err)
-		}
-		if job.Status == jobsclient.Running {
-			break
-		}
-	}
+	begun(t, c, id)
 	way.hang()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()

@@ -95,6 +95,19 @@ func wait(t testing.TB, c *jobsclient.Client, id string) *jobsclient.Job {
 	return j
 }
 
+// begun waits until a job runs.
+func begun(t testing.TB, c *jobsclient.Client, id string) {
+	t.Helper()
+	for job, err := range c.Watch(testContext(t), id) {
+		if err != nil || job.Ended() {
+			t.Fatalf("the job does not run: %+v, %v", job, err)
+		}
+		if job.Status == jobsclient.Running {
+			return
+		}
+	}
+}
+
 var number int
 
 func unique(prefix string) string {
