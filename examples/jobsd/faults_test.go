@@ -5,9 +5,15 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
@@ -47,6 +53,52 @@ func TestAWorkerThatIsKilledRunsNoJobTwiceAndLosesNone(t *testing.T) {
 		if got := s.runs()[n]; got != 1 {
 			t.Errorf("job %d ran %d times", n, got)
 		}
+	}
+}
+
+func TestAWorkerThatStoodStillKillsWhatWasOrphanedMeanwhile(t *testing.T) {
+	s := newSite(t)
+	_, urls := s.cluster(1)
+	s.daemon("front", "front", "-nats", urls)
+	worker := s.daemon("worker", "worker", "-nats", urls)
+	c := s.client("front")
+	id := s.submit(c, 0, fmt.Sprintf("echo $$ >%s/pid; exec sleep 300", s.dir))
+	s.awaitRuns(1)
+	if err := worker.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	orphan := waitAll(t, c, []string{id})[0]
+	if orphan.Status != jobsclient.Orphaned {
+		t.Fatalf("the job is %s (%s)", orphan.Status, orphan.Error)
+	}
+	if err := worker.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(s.dir, "pid"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for ctx := testContext(t); syscall.Kill(pid, 0) == nil; {
+		select {
+		case <-ctx.Done():
+			t.Fatal("the process lives on")
+		case <-time.After(20 * time.Millisecond): // nobody is told of a grandchild's end
+		}
+	}
+	// It goes on, and what it has learnt too late changes nothing.
+	if j := waitAll(t, c, []string{s.submit(c, 1, "true")})[0]; j.Status != jobsclient.Done {
+		t.Errorf("the next job is %s", j.Status)
+	}
+	again, err := c.Get(testContext(t), id)
+	if err != nil || again.Status != jobsclient.Orphaned || !again.Finished.Equal(orphan.Finished) {
+		t.Errorf("the job is %+v, %v; it was %+v", again, err, orphan)
+	}
+	if runs := s.runs(); runs[0] != 1 || runs[1] != 1 {
+		t.Errorf("runs: %v", runs)
 	}
 }
 
