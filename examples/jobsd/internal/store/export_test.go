@@ -11,3 +11,6 @@ func (s *Store) HoldOnce(ctx context.Context, worker string) (string, error) {
 	_, err := s.renew(ctx, &jobsdpb.Worker{Id: worker}, 0)
 	return worker, err
 }
+
+// Drop drops a record, as Keep does with the oldest ones when there are too many.
+func (s *Store) Drop(ctx context.Context, r *jobsdpb.Record) error { return s.drop(ctx, key(r)) }

@@ -264,7 +264,14 @@ func (s *Store) trim(ctx context.Context) error {
 	return nil
 }
 
-// drop takes a record out without a marker, which would need room itself.
+// markerTTL is how long the mark of a dropped record stays. JetStream writes down
+// every two minutes which messages are gone; until then a crash would bring back
+// what a record was before its last change: a job that runs, or is pending.
+const markerTTL = 10 * time.Minute
+
+// drop takes a record out, and leaves a small mark of that for a while.
 func (s *Store) drop(ctx context.Context, key string) error {
-	return explain(s.records.Purge(ctx, jetstream.WithPurgeSubject("$KV."+s.Prefix+"-jobs."+key)))
+	return s.retry(ctx, func(ctx context.Context) error {
+		return s.jobs.Purge(ctx, key, jetstream.PurgeTTL(markerTTL))
+	})
 }

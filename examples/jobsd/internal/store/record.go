@@ -61,11 +61,12 @@ func (s *Store) Submit(ctx context.Context, r *jobsdpb.Record, stdin []byte) err
 	return err
 }
 
-// withdraw takes back a record that is in no queue.
+// withdraw takes back a record that is in no queue. It has not been changed yet, so
+// nothing older could come back, and it needs no mark.
 func (s *Store) withdraw(ctx context.Context, r *jobsdpb.Record) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
-	return s.drop(ctx, key(r))
+	return explain(s.records.Purge(ctx, jetstream.WithPurgeSubject("$KV."+s.Prefix+"-jobs."+key(r))))
 }
 
 // Get returns a job of an agent and its revision. An empty agent is any. The
