@@ -11,7 +11,7 @@ import (
 )
 
 // sayAgain is how often the log is told, of each thing that JetStream prevents, that
-// it does: while it is away every call and every feed meets the same trouble.
+// it does: while it is away or full every call and every feed meets the same trouble.
 const sayAgain = 10 * time.Second
 
 // troubles is what the log was told.
@@ -21,11 +21,11 @@ type troubles struct {
 	kept map[string]int // from the log since
 }
 
-// trouble logs that something did not succeed. The repetitions of one outage are
+// trouble logs that something did not succeed. The repetitions while JetStream is away or full are
 // counted, and seen only by who wants every detail.
 func (f *Front) trouble(doing string, err error, fields ...zap.Field) {
 	fields = append(fields, zap.Error(err))
-	if !errors.Is(err, store.ErrUnavailable) {
+	if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrFull) {
 		f.Logger.Warn(doing, fields...)
 		return
 	}
