@@ -21,8 +21,8 @@ type troubles struct {
 	kept map[string]int // from the log since
 }
 
-// trouble logs that something did not succeed. The repetitions while JetStream is away or full are
-// counted, and seen only by who wants every detail.
+// trouble logs that something did not succeed. The repetitions while JetStream is
+// away or full are counted, and seen only by who wants every detail.
 func (f *Front) trouble(doing string, err error, fields ...zap.Field) {
 	fields = append(fields, zap.Error(err))
 	if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, store.ErrFull) {

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"slices"
@@ -209,7 +210,7 @@ func (s *Store) requeue(ctx context.Context, pending []found) error {
 		if info.State.Subjects[s.queueSubject(f.record.GetId())] > 0 {
 			continue
 		}
-		err := s.enqueue(ctx, f.record, f.revision)
+		err := s.enqueue(ctx, f.record, f.revision, rand.Text()) // JetStream remembers the job's own mark
 		if errors.Is(err, ErrQueueFull) {
 			s.Logger.Warn("jobs that are in no queue wait until it has room", zap.Int("jobs", len(pending)-i))
 			return nil

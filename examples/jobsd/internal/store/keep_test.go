@@ -166,6 +166,29 @@ func TestWhoTakesOverQueuesAtOnceWhatTheDeadLeftInNoQueue(t *testing.T) {
 	}
 }
 
+func TestAJobThatLeftTheQueueUnclaimedIsQueuedAgain(t *testing.T) {
+	s := open(t, connect(t), store.Config{})
+	r := submit(t, s, job(), "")
+	if err := next(t, s).Done(); err != nil {
+		t.Fatal(err)
+	}
+	for queued := uint64(1); queued > 0; { // it takes effect in a moment
+		var err error
+		if queued, err = s.Queued(testContext(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.TakeOver(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.Queued(testContext(t)); err != nil || n != 1 {
+		t.Fatalf("%d jobs are queued, %v", n, err)
+	}
+	if got := next(t, s).Record.GetId(); got != r.GetId() {
+		t.Errorf("the queue had %s", got)
+	}
+}
+
 func TestAFullQueueKeepsNobodyFromLookingAfterTheJobs(t *testing.T) {
 	s := open(t, connect(t), store.Config{MaxQueue: 1})
 	submit(t, s, job(), "")

@@ -17,7 +17,8 @@ import (
 
 const revisionHeader = "Jobsd-Revision"
 
-func (s *Store) enqueue(ctx context.Context, r *jobsdpb.Record, rev uint64) error {
+// enqueue puts a job into the queue, once for each mark in two minutes.
+func (s *Store) enqueue(ctx context.Context, r *jobsdpb.Record, rev uint64, mark string) error {
 	data, err := proto.Marshal(r)
 	if err != nil {
 		return err
@@ -25,7 +26,7 @@ func (s *Store) enqueue(ctx context.Context, r *jobsdpb.Record, rev uint64) erro
 	err = s.retry(ctx, func(ctx context.Context) error {
 		msg := &nats.Msg{Subject: s.queueSubject(r.GetId()), Data: data, Header: nats.Header{}}
 		msg.Header.Set(revisionHeader, strconv.FormatUint(rev, 10))
-		_, err := s.js.PublishMsg(ctx, msg, jetstream.WithMsgID(r.GetId()))
+		_, err := s.js.PublishMsg(ctx, msg, jetstream.WithMsgID(mark))
 		return err
 	})
 	if errors.Is(err, ErrFull) {

@@ -51,7 +51,7 @@ func (s *Store) Submit(ctx context.Context, r *jobsdpb.Record, stdin []byte) err
 	if err != nil {
 		return err
 	}
-	err = s.enqueue(ctx, r, rev)
+	err = s.enqueue(ctx, r, rev, r.GetId())
 	if err == nil || errors.Is(err, ErrUnavailable) { // the job may be in the queue; if not, Keep puts it there
 		return err
 	}
