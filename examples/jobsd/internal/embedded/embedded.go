@@ -67,6 +67,10 @@ func Start(c Config) (*Server, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("locking the state directory: %w", err)
 	}
+	if err := tryWriting(c.Dir); err != nil {
+		_ = lock.Close()
+		return nil, fmt.Errorf("the state directory cannot be written to; make room on its disk, or name another directory with -state: %w", err)
+	}
 	s := &Server{config: c, lock: lock, kick: make(chan struct{}, 1), quit: make(chan struct{})}
 	if err := s.start(); err != nil {
 		s.Stop()

@@ -36,6 +36,14 @@ func limitFiles(t *testing.T, size uint64) (end func()) {
 	return end
 }
 
+func TestAServerWhoseDirectoryCannotBeWrittenToDoesNotStart(t *testing.T) {
+	limitFiles(t, 100_000)
+	if s, err := Start(Config{Dir: t.TempDir()}); err == nil {
+		s.Stop()
+		t.Error("it has started")
+	}
+}
+
 func TestAServerThatCannotWriteIsStartedAnewOnceItCan(t *testing.T) {
 	s, err := Start(Config{Dir: t.TempDir()})
 	if err != nil {
