@@ -90,7 +90,7 @@ func TestAServerThatHangsIsLeftBeforeTheLeaseLapses(t *testing.T) {
 	way := startRelay(t, ns.Addr().String())
 	r := registry(t, shell("me"))
 	d := start(t, daemon.Config{Agents: r, NATS: "nats://" + way.Addr().String(), LeaseTTL: 6 * time.Second})
-	c := client(t, d, r, "me")
+	c := client(t, d, r)
 	id := submit(t, c, "sleep 3")
 	begun(t, c, id)
 	way.hang()
