@@ -251,7 +251,7 @@ func errText(err error) string {
 func TestJobsOfOthersAreNotFound(t *testing.T) {
 	r := start(t, setup{})
 	job := r.pending().runs()
-	for _, id := range []string{job.Id, "job_x", "*", ">", "a.b", "\x00", " "} {
+	for _, id := range []string{job.Id, "job_x", "*", ">", "a.b", "\x00", " ", strings.Repeat("a", 5_000), strings.Repeat("a", 500_000)} {
 		_, err := r.get(r.as("other"), id)
 		r.refused(err, codes.NotFound, "async job not found")
 		r.refused(r.cancel(r.as("other"), id), codes.NotFound, "async job not found")

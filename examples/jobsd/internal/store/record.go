@@ -99,8 +99,15 @@ func gone(h nats.Header) bool {
 	return h.Get("KV-Operation") != "" || h.Get(jetstream.MarkerReasonHeader) != ""
 }
 
+// maxToken is how many bytes a name of an agent or an id of a job has at most. A
+// server of NATS closes the connection at a subject that is too long for it.
+const maxToken = 64
+
 // validToken tells whether s may be a token of a subject.
 func validToken(s string) bool {
+	if len(s) > maxToken {
+		return false
+	}
 	for i := range len(s) {
 		switch c := s[i]; {
 		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', c == '-', c == '_':

@@ -89,6 +89,7 @@ func TestAgentsAreApart(t *testing.T) {
 	}{
 		{"me", mine.GetId(), true}, {"me", theirs.GetId(), false}, {"other", theirs.GetId(), true}, {"", theirs.GetId(), true},
 		{"me", "job_none", false}, {"me", "", false}, {"me", "*", false}, {"me", ">", false}, {"*", mine.GetId(), false}, {"", "a.b", false},
+		{"me", strings.Repeat("a", 100_000), false}, {strings.Repeat("a", 100_000), mine.GetId(), false},
 	} {
 		_, _, err := s.Get(ctx, test.agent, test.id)
 		if found := err == nil; found != test.found || err != nil && !errors.Is(err, store.ErrNotFound) {
