@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -46,7 +47,8 @@ type Daemon struct {
 	stopRest context.CancelFunc // ends what watches and keeps
 	rest     sync.WaitGroup
 
-	failed chan error // the first failure
+	ending atomic.Bool // the connection to NATS is closed by us
+	failed chan error  // the first failure
 	once   sync.Once
 	done   chan struct{}
 	err    error // why it ended; set before done is closed
@@ -138,6 +140,7 @@ func (d *Daemon) options() []nats.Option {
 				d.logger.Warn("NATS is gone; jobs go on and their ends are written when it is back", zap.Error(err))
 			}
 		}),
+		nats.ClosedHandler(d.closed),
 		nats.ReconnectHandler(func(*nats.Conn) { d.logger.Info("NATS is back") }),
 		nats.ErrorHandler(func(_ *nats.Conn, s *nats.Subscription, err error) {
 			subject := ""
@@ -147,6 +150,19 @@ func (d *Daemon) options() []nats.Option {
 			d.logger.Debug("NATS", zap.String("subject", subject), zap.Error(err))
 		}),
 	}
+}
+
+// closed ends the daemon with its connection: nats.go makes no other one where a
+// server refuses it, and a daemon without state would refuse everything for ever.
+func (d *Daemon) closed(nc *nats.Conn) {
+	if d.ending.Load() {
+		return
+	}
+	err := errors.New("the connection to NATS was closed and is not made again")
+	if last := nc.LastError(); last != nil {
+		err = fmt.Errorf("%w: %w", err, last)
+	}
+	d.fail(err)
 }
 
 func (d *Daemon) dial() (*nats.Conn, error) {
@@ -347,6 +363,7 @@ func (d *Daemon) release() {
 		_ = os.Remove(d.socket)
 	}
 	if d.nc != nil {
+		d.ending.Store(true)
 		d.nc.Close()
 	}
 	if d.embedded != nil {

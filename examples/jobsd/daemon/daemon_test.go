@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -329,4 +330,32 @@ func TestAStartThatIsGivenUpLeavesNothing(t *testing.T) {
 		t.Fatal("it has started")
 	}
 	start(t, daemon.Config{StateDir: dir}) // the lock is free
+}
+
+func TestADaemonWhoseConnectionToNATSIsClosedEnds(t *testing.T) {
+	ns, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ns.Start()
+	defer ns.WaitForShutdown()
+	defer ns.Shutdown()
+	if !ns.ReadyForConnections(time.Minute) {
+		t.Fatal("the server of NATS does not start")
+	}
+	for name, role := range map[string]daemon.Role{"front": daemon.Front, "worker": daemon.Worker, "both": daemon.Both} {
+		d, err := daemon.Start(testContext(t), daemon.Config{Role: role, Agents: registry(t, shell("me")), StateDir: shortDir(t), NATS: ns.ClientURL()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.CloseNATS()
+		select {
+		case <-d.Done():
+		case <-testContext(t).Done():
+			t.Fatalf("%s lives on", name)
+		}
+		if err := d.Err(); err == nil || !strings.Contains(err.Error(), "closed") {
+			t.Errorf("%s ended with %v", name, err)
+		}
+	}
 }
