@@ -42,13 +42,23 @@
 // reads its record then; it does so, too, after 30 s without a change. When Run
 // ends, watches end with Unavailable, which makes clients come back.
 //
-// A feed holds stdin, and what the store keeps of each stream, twice: as bytes and as
-// the row made of them. Each watch that is sending holds one message more.
+// A feed holds what the store keeps of each stream twice, as bytes and as the row made
+// of them. A stdin of more than 32 KiB is in the last row only.
+// Each watch that is sending holds one message more.
 //
 // # Trust
 //
 // An agent sees its own jobs only, and those of others as if they were not there.
-// Clients with a token are trusted not to exhaust the daemon: messages, lists and
-// the queue are bounded, but not how many calls one makes at a time, which is the
-// server's to bound. Texts of JetStream stay in the log, and tokens are nowhere.
+// Texts of JetStream stay in the log, and tokens are nowhere.
+//
+// A caller, which is an agent or the operator, has requests and answers of at most
+// 128 MiB ([MaxInHand]) in hand at a time, and as many again for its watches; in
+// memory that is about four times as much. Messages of up to 64 KiB are not counted.
+// Answers wait for room for up to 10 s; so do 32 requests, of which nothing is read
+// before there is room, and what exceeds that is refused as ResourceExhausted. A
+// client has a minute to send a request and to take a message. Beside that, a feed
+// holds what it shows for as long as it is watched.
+//
+// Agents are not protected from each other's appetite: they share the queue, the
+// workers, and the room of the store.
 package front

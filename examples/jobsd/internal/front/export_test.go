@@ -5,6 +5,8 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/fantasytools/fantasytools/examples/jobsd/internal/jobsdpb"
 	"github.com/fantasytools/fantasytools/examples/jobsd/internal/store"
 )
@@ -17,7 +19,7 @@ func (f *Front) WrapChanges(wrap func(Changes) Changes) { f.changes = wrap(f.cha
 
 // Shorten shortens what would take tests long; 0 leaves a limit as it is.
 func (f *Front) Shorten(store, ready, quiet time.Duration, list int) {
-	f.limits = limits{cmp.Or(store, f.limits.store), cmp.Or(ready, f.limits.ready), cmp.Or(quiet, f.limits.quiet), cmp.Or(list, f.limits.list)}
+	f.limits = limits{cmp.Or(store, f.limits.store), cmp.Or(ready, f.limits.ready), cmp.Or(quiet, f.limits.quiet), cmp.Or(list, f.limits.list), f.limits.hand, f.limits.move}
 }
 
 // Feeds is how many jobs are being watched.
@@ -51,3 +53,21 @@ func (s *Signals) Forget(id string) { s.forget(id) }
 
 // Len is how many jobs are remembered.
 func (s *Signals) Len() int { return len(s.sent) }
+
+// Narrow changes how many bytes a caller may have in hand, and how long a client
+// may take for a message.
+func (f *Front) Narrow(hand int64, move time.Duration) {
+	f.limits.hand, f.limits.move = cmp.Or(hand, f.limits.hand), cmp.Or(move, f.limits.move)
+}
+
+// InHand tells whether a caller holds anything of its budget.
+func (f *Front) InHand(scope string) bool {
+	b := f.budgets.find(scope, f.limits.hand)
+	for _, s := range []*semaphore.Weighted{b.calls, b.watches} {
+		if !s.TryAcquire(f.limits.hand) {
+			return true
+		}
+		s.Release(f.limits.hand)
+	}
+	return false
+}

@@ -225,7 +225,11 @@ func since(r *jobsdpb.Record) time.Duration {
 
 // load reads what a row of the record needs and is not there.
 func (d *feed) load(ctx context.Context, r *jobsdpb.Record) error {
-	if d.stdin == nil {
+	switch {
+	case d.stdin != nil:
+	case !store.Terminal(r.GetStatus()) && r.GetStdinSize() > store.MaxInline:
+		// The last row has it: until then each would repeat it.
+	default:
 		stdin, err := d.front.stdin(ctx, r)
 		if err != nil {
 			return err
@@ -266,7 +270,10 @@ func (d *feed) loadOutput(ctx context.Context, r *jobsdpb.Record) error {
 // row makes the row of the record and the output that there is.
 func (d *feed) row() *jobsdpb.Job {
 	row := newRow(d.record)
-	row.Stdin = *d.stdin
+	row.Stdin = unshown(d.record.GetStdinSize())
+	if d.stdin != nil {
+		row.Stdin = *d.stdin
+	}
 	row.Stdout, row.Stderr = d.output.texts(d.front.bounds(), !store.Terminal(d.record.GetStatus()))
 	return row
 }

@@ -30,6 +30,8 @@ type limits struct {
 	ready time.Duration // readyTime
 	quiet time.Duration // quiet
 	list  int           // mostList
+	hand  int64         // MaxInHand
+	move  time.Duration // transferTime
 }
 
 // Agents tells who may call.
@@ -70,6 +72,7 @@ type Front struct {
 	feeds    feeds
 	troubles troubles
 	signals  signals
+	budgets  budgets
 	draining atomic.Bool
 	watches  struct {
 		sync.Mutex
@@ -99,7 +102,7 @@ func New(c Config) *Front {
 		c.Observer = silent{}
 	}
 	f := &Front{Config: c, going: make(chan struct{}), changes: c.Store.Changes}
-	f.limits = limits{store: storeTime, ready: readyTime, quiet: quiet, list: mostList}
+	f.limits = limits{store: storeTime, ready: readyTime, quiet: quiet, list: mostList, hand: MaxInHand, move: transferTime}
 	f.life, f.end = context.WithCancel(context.Background())
 	return f
 }

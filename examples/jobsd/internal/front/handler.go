@@ -55,14 +55,14 @@ func (f *Front) Handler(requireTokenForHealth bool) http.Handler {
 func (f *Front) requestLimit(stdin int) int { return 2*(stdin+f.MaxArgs) + slack }
 
 func (f *Front) options(limit int) []connect.HandlerOption {
-	return []connect.HandlerOption{
+	return append(codecs(),
 		connect.WithReadMaxBytes(limit),
 		connect.WithCompressMinBytes(compressFrom),
 		connect.WithRecover(func(_ context.Context, spec connect.Spec, _ http.Header, p any) error {
 			f.Logger.Error("a call panicked", zap.String("call", path.Base(spec.Procedure)), zap.Any("panic", p), zap.Stack("stack"))
 			return refusal(connect.CodeInternal, "the daemon met an error of its own, which its log tells")
 		}),
-	}
+	)
 }
 
 // route is a call, and how many bytes of a request it reads.
@@ -105,7 +105,7 @@ func (g *gate) serve(w http.ResponseWriter, r *http.Request) {
 		g.front.Observer.Call(name(r.URL.Path, found), connect.CodeUnimplemented.String(), 0)
 		http.NotFound(w, r)
 	default:
-		g.call(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, who)), target)
+		g.call(w, r.WithContext(context.WithValue(r.Context(), callerKey{}, who)), who, target)
 	}
 }
 
@@ -120,27 +120,63 @@ func unauthorized(w http.ResponseWriter) {
 
 // call refuses a request that says that it is too long before any of it is read,
 // in words of ours. One that does not say so meets the same limit while it is read.
-func (g *gate) call(w http.ResponseWriter, r *http.Request, target route) {
+func (g *gate) call(w http.ResponseWriter, r *http.Request, who *caller, target route) {
+	f := g.front
+	inTime(w, r, f.limits.move)
 	size := announced(r)
-	if size <= int64(target.limit) {
-		target.handler.ServeHTTP(w, r)
+	if size > int64(target.limit) {
+		g.refuse(w, r, f.tooLong(r.URL.Path, size, target.limit))
 		return
 	}
-	err := fmt.Errorf("the request has %d bytes, of which the daemon reads at most %d", size, target.limit)
-	if r.URL.Path == jobsdpb.SubmitPath {
-		err = fmt.Errorf("%w: stdin may have %d bytes, args and labels together %d", err, g.front.MaxStdin, g.front.MaxArgs)
+	if size < 0 {
+		size = int64(target.limit)
 	}
-	g.front.Observer.Call(name(r.URL.Path, true), connect.CodeInvalidArgument.String(), 0)
-	if err := connect.NewErrorWriter().Write(w, r, connect.NewError(connect.CodeInvalidArgument, err)); err != nil {
-		g.front.Logger.Debug("refusing a request that is too long", zap.Error(err))
+	b := f.budgets.find(who.scope(), f.limits.hand)
+	h := &hand{of: b.calls, size: f.limits.hand}
+	defer func() { h.keep(0) }()
+	if err := f.receive(r.Context(), b, h, int(size)); err != nil {
+		g.refuse(w, r, err)
+		return
+	}
+	deadline := http.NewResponseController(w)
+	ctx := context.WithValue(r.Context(), handKey{}, h)
+	if r.URL.Path == jobsdpb.WatchPath {
+		h.keep(0)
+		h.of = b.watches
+		ctx = context.WithValue(ctx, deadlineKey{}, deadline)
+	} else {
+		// Where the client reads nothing the answer waits for it.
+		_ = deadline.SetWriteDeadline(time.Now().Add(2*f.limits.move + f.limits.store))
+		defer deadline.SetWriteDeadline(time.Time{}) //nolint:errcheck // as above
+	}
+	target.handler.ServeHTTP(w, r.WithContext(ctx))
+}
+
+func (f *Front) tooLong(path string, size int64, limit int) error {
+	err := fmt.Errorf("the request has %d bytes, of which the daemon reads at most %d", size, limit)
+	if path == jobsdpb.SubmitPath {
+		err = fmt.Errorf("%w: stdin may have %d bytes, args and labels together %d", err, f.MaxStdin, f.MaxArgs)
+	}
+	return connect.NewError(connect.CodeInvalidArgument, err)
+}
+
+// refuse answers a request that was not read.
+func (g *gate) refuse(w http.ResponseWriter, r *http.Request, why error) {
+	g.front.Observer.Call(name(r.URL.Path, true), connect.CodeOf(why).String(), 0)
+	if err := connect.NewErrorWriter().Write(w, r, why); err != nil {
+		g.front.Logger.Debug("refusing a request", zap.Error(err))
 	}
 }
 
-// announced is how many bytes a request says that it has; 0 if it does not say.
-// Of gRPC and Connect's streams the message's own prefix tells.
+// announced is how many bytes a request says that it has; negative if it does not
+// say, or is compressed. Of gRPC and Connect's streams the message's own prefix
+// tells.
 func announced(r *http.Request) int64 {
 	kind := r.Header.Get("Content-Type")
 	if !strings.HasPrefix(kind, "application/grpc") && !strings.HasPrefix(kind, "application/connect+") {
+		if encoding := r.Header.Get("Content-Encoding"); encoding != "" && encoding != "identity" {
+			return -1
+		}
 		return r.ContentLength
 	}
 	var prefix [5]byte // flags, and four bytes of length
@@ -150,8 +186,11 @@ func announced(r *http.Request) int64 {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(prefix[:n]), rest), rest}
-	if err != nil {
+	switch {
+	case err != nil:
 		return 0
+	case prefix[0]&1 != 0: // compressed
+		return -1
 	}
 	return int64(binary.BigEndian.Uint32(prefix[1:]))
 }

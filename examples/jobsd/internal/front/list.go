@@ -36,6 +36,9 @@ func (f *Front) list(ctx context.Context, who caller, in *jobsdpb.ListRequest) (
 	if who.operator() {
 		agent = in.GetAgentId()
 	}
+	if err := f.reserve(ctx, 2*MaxList); err != nil {
+		return nil, err
+	}
 	inner, cancel := context.WithTimeout(ctx, f.limits.store)
 	defer cancel()
 	var l listing
@@ -51,7 +54,9 @@ func (f *Front) list(ctx context.Context, who caller, in *jobsdpb.ListRequest) (
 	case l.bare > f.limits.list:
 		return nil, refusal(connect.CodeResourceExhausted, "the list is longer than %d bytes even without output: narrow it by a status or by labels", f.limits.list)
 	}
-	return &jobsdpb.ListResponse{Jobs: l.jobs()}, nil
+	jobs := l.jobs()
+	inHand(ctx).keep(l.size)
+	return &jobsdpb.ListResponse{Jobs: jobs}, nil
 }
 
 // selected tells whether a job is of the status, if one is asked for, and has all

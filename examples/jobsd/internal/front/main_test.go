@@ -42,6 +42,8 @@ type setup struct {
 	patience    time.Duration // with the store; 0: as usual
 	quiet       time.Duration // until a record is read again; 0: as usual
 	list        int           // bytes of a list at most; 0: as usual
+	hand        int64         // bytes that a caller may have in hand; 0: as usual
+	move        time.Duration // that a client may take for a message; 0: as usual
 }
 
 // rig is a front with a state of its own behind a real socket. No worker runs: a
@@ -70,6 +72,7 @@ func start(t testing.TB, s setup) *rig {
 		r.front.WrapChanges(s.changes)
 	}
 	r.front.Shorten(s.patience, s.patience, s.quiet, s.list)
+	r.front.Narrow(s.hand, s.move)
 	r.run()
 	r.serve(r.front.Handler(s.healthToken))
 	r.cc = r.dial()

@@ -2,12 +2,15 @@ package front
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/fantasytools/fantasytools/examples/jobsd/agents"
 	"github.com/fantasytools/fantasytools/examples/jobsd/internal/jobsdpb"
+	"github.com/fantasytools/fantasytools/examples/jobsd/internal/store"
 )
 
 // watch sends a job's row as it is, again after each change, and ends after the
@@ -55,6 +58,11 @@ func (f *Front) watchAs(ctx context.Context, who caller, id string, stream *conn
 	if err != nil {
 		return f.answer(ctx, "watching a job", err)
 	}
+	if store.Terminal(record.GetStatus()) { // all of it is read now, and not only what a running job adds
+		if err := f.reserve(ctx, f.most(record)); err != nil {
+			return err
+		}
+	}
 	feed.offer(record, rev)
 	return f.follow(ctx, who, feed, rev, stream)
 }
@@ -71,7 +79,7 @@ func (f *Front) follow(ctx context.Context, who caller, feed *feed, from uint64,
 		case now.gone:
 			return refusal(connect.CodeNotFound, "job %q vanished while watching — likely the agent was removed", feed.key.id)
 		case now.version > sent && (now.last || now.rev >= from):
-			if err := stream.Send(&jobsdpb.JobResponse{Job: shownTo(who, now.row)}); err != nil {
+			if err := f.send(ctx, shownTo(who, now.row), stream); err != nil {
 				return err
 			}
 			if now.last {
@@ -88,4 +96,27 @@ func (f *Front) follow(ctx context.Context, who caller, feed *feed, from uint64,
 			return refusal(connect.CodeUnavailable, "%s: watch the job again once it is back; it is not touched", goingDown)
 		}
 	}
+}
+
+type deadlineKey struct{}
+
+// send sends a row once there is room for it. A client that does not take it in
+// time is let go: what it leaves lying is missing to others.
+func (f *Front) send(ctx context.Context, row *jobsdpb.Job, stream *connect.ServerStream[jobsdpb.JobResponse]) error {
+	if h := inHand(ctx); h.held == 0 { // otherwise it was reserved
+		inner, cancel := context.WithTimeout(ctx, f.limits.move)
+		defer cancel()
+		defer h.keep(0)
+		if h.take(inner, proto.Size(row)) != nil {
+			if ctx.Err() != nil {
+				return ended(ctx)
+			}
+			return refusal(connect.CodeUnavailable, "this caller does not read what its other watches are sent; watch the job again when it does")
+		}
+	}
+	if deadline, ok := ctx.Value(deadlineKey{}).(*http.ResponseController); ok {
+		_ = deadline.SetWriteDeadline(time.Now().Add(f.limits.move))
+		defer deadline.SetWriteDeadline(time.Time{}) //nolint:errcheck // where there is none nobody is let go
+	}
+	return stream.Send(&jobsdpb.JobResponse{Job: row})
 }
