@@ -104,12 +104,21 @@ func (c Config) check() error {
 		return fmt.Errorf("the embedded server is one, so there are no %d replicas; -nats names servers that have them", c.Replicas)
 	case (c.TLSCert == "") != (c.TLSKey == ""):
 		return errors.New("a certificate needs its key and a key its certificate")
+	case c.Listen != "" && !hasPort(c.Listen):
+		return fmt.Errorf("-listen is host:port, as in 127.0.0.1:5500 or [::1]:5500, and not %q", c.Listen)
+	case c.Metrics != "" && !hasPort(c.Metrics):
+		return fmt.Errorf("-metrics is host:port, as in 127.0.0.1:9464, and not %q", c.Metrics)
 	case c.Listen != "" && c.TLSCert == "" && !loopback(c.Listen):
 		return fmt.Errorf("%s can be reached from other machines, where tokens would be readable on the way; listen on 127.0.0.1 or give a certificate and its key", c.Listen)
 	case c.Metrics != "" && !loopback(c.Metrics):
 		return fmt.Errorf("metrics are served without a token, so only on loopback, as on 127.0.0.1:9464; %s is not", c.Metrics)
 	}
 	return nil
+}
+
+func hasPort(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	return err == nil && port != ""
 }
 
 // loopback tells whether only this machine reaches an address. A name may lead

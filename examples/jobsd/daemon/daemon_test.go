@@ -41,7 +41,9 @@ func TestWhatCannotWorkIsRefusedBeforeAnythingStarts(t *testing.T) {
 		{"all interfaces without a certificate", daemon.Config{Agents: r, StateDir: "d", Listen: ":5500"}, "certificate"},
 		{"another interface without a certificate", daemon.Config{Agents: r, StateDir: "d", Listen: "192.0.2.1:5500"}, "certificate"},
 		{"a name without a certificate", daemon.Config{Agents: r, StateDir: "d", Listen: "example.com:5500"}, "certificate"},
-		{"no port", daemon.Config{Agents: r, StateDir: "d", Listen: "127.0.0.1"}, "certificate"},
+		{"no port", daemon.Config{Agents: r, StateDir: "d", Listen: "127.0.0.1"}, "host:port"},
+		{"an address of IPv6 without brackets", daemon.Config{Agents: r, StateDir: "d", Listen: "::1:5500"}, "host:port"},
+		{"metrics without a port", daemon.Config{Agents: r, StateDir: "d", Metrics: "9464"}, "host:port"},
 		{"metrics for everyone", daemon.Config{Agents: r, StateDir: "d", Metrics: "0.0.0.0:9464"}, "loopback"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -65,11 +67,18 @@ func TestWhoComesSecondIsToldWhatIsTaken(t *testing.T) {
 	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	other := filepath.Join(shortDir(t), "other") // that does not refuse as one does that nobody has
+	datagrams, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: other, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer datagrams.Close() //nolint:errcheck // nothing is sent
 	for _, test := range []struct {
 		name string
 		c    daemon.Config
 		want []string
 	}{
+		{"a socket of another kind", daemon.Config{StateDir: t.TempDir(), Socket: other}, []string{other, "is not known", "-socket"}},
 		{"the state directory", daemon.Config{StateDir: filepath.Dir(socket), Socket: "-", Memory: true}, []string{"another daemon", filepath.Dir(socket), "-state"}},
 		{"the socket", daemon.Config{StateDir: t.TempDir(), Socket: socket}, []string{"another daemon", socket, "-socket"}},
 		{"a file", daemon.Config{StateDir: t.TempDir(), Socket: file}, []string{file, "no socket", "-socket"}},
@@ -89,6 +98,9 @@ func TestWhoComesSecondIsToldWhatIsTaken(t *testing.T) {
 				}
 			}
 		})
+	}
+	if _, err := os.Lstat(other); err != nil {
+		t.Errorf("the socket of another kind: %v", err)
 	}
 	if b, err := os.ReadFile(file); err != nil || string(b) != "mine" {
 		t.Errorf("the file: %q, %v", b, err)

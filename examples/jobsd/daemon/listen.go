@@ -48,9 +48,12 @@ func listenUnix(path string) (net.Listener, error) {
 
 func removeStale(path string) error {
 	nc, err := net.DialTimeout("unix", path, 2*time.Second)
-	if err == nil {
+	switch {
+	case err == nil:
 		_ = nc.Close()
 		return fmt.Errorf("another daemon listens on %s; stop it, or give this one another socket with -socket and another state directory with -state", path)
+	case !nobodyListens(err): // it may be of another user, or have no room for one more connection
+		return fmt.Errorf("whether another daemon listens on the socket is not known: %w; name another path with -socket, or remove it", err)
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("removing the socket that a daemon left: %w", err)

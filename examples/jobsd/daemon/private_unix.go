@@ -3,10 +3,15 @@
 package daemon
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
+	"syscall"
 )
+
+// nobodyListens tells whether a socket is one that a process left that died.
+func nobodyListens(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
 
 // listenPrivately listens on a socket of mode 0600. It is made in a directory that
 // nobody else may enter and moved when it has its mode, so that there is no moment
