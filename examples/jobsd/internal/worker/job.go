@@ -122,7 +122,6 @@ func (w *worker) work(life context.Context, j *job) {
 	w.Logger.Info("a job starts", zap.String("job", j.id), zap.String("agent", j.record.GetAgent()), zap.String("bin", j.record.GetBin()),
 		zap.Int("args", len(j.record.GetArgs())), zap.Int64("stdin_bytes", j.record.GetStdinSize()),
 		zap.Duration("waited", time.Duration(j.record.GetStarted()-j.record.GetCreated())))
-	w.Logger.Debug("its arguments", zap.String("job", j.id), zap.Strings("args", j.record.GetArgs()))
 
 	out := newOutput(w.Store, w.Logger, j.id)
 	w.process(life, j, out)
