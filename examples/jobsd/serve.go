@@ -98,7 +98,7 @@ func start(ctx context.Context, c daemon.Config, signals <-chan os.Signal) (*dae
 // greet says that the daemon runs, and how to use it.
 func greet(d *daemon.Daemon, o *options, agentsFile string, note func(string, ...any)) {
 	if !o.role.front() {
-		note("running jobs of %s for the agents of %s", o.config.NATS, agentsFile)
+		note("running jobs of %s for the agents of %s", daemon.NATSWithoutSecrets(o.config.NATS), agentsFile)
 		return
 	}
 	for _, url := range d.URLs() {
@@ -109,7 +109,7 @@ func greet(d *daemon.Daemon, o *options, agentsFile string, note func(string, ..
 		token += " -state " + shellQuoted(o.state.dir)
 	}
 	if o.agents != "" {
-		token += " -agents " + shellQuoted(o.agents)
+		token += " -agents " + shellQuoted(agentsFile)
 	}
 	note(`eval "$(%s AGENT)" lets a shell's programs in; the agents are those of %s`, token, agentsFile)
 }

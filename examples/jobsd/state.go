@@ -78,7 +78,7 @@ func (s *state) agentsFile(named string, write bool, note func(string, ...any)) 
 		if _, err := os.Stat(named); errors.Is(err, fs.ErrNotExist) {
 			return "", wrongUsage("there is no agents file %s; without -agents a first one is written to %s", named, filepath.Join(s.dir, "agents.yaml"))
 		}
-		return named, nil
+		return filepath.Abs(named)
 	}
 	path := filepath.Join(s.dir, "agents.yaml")
 	if !write {

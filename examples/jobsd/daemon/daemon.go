@@ -172,7 +172,7 @@ func (d *Daemon) dial() (*nats.Conn, error) {
 	}
 	nc, err := nats.Connect(d.config.NATS, options...)
 	if err != nil {
-		return nil, fmt.Errorf("%w; is a server with JetStream running at the address that -nats names?", err)
+		return nil, fmt.Errorf("%w; is a server with JetStream running at the address that -nats names?", withoutURL(err))
 	}
 	return nc, nil
 }

@@ -344,6 +344,25 @@ func TestAStartThatIsGivenUpLeavesNothing(t *testing.T) {
 	start(t, daemon.Config{StateDir: dir}) // the lock is free
 }
 
+func TestPasswordsOfNATSAreNotShown(t *testing.T) {
+	for urls, want := range map[string]string{
+		"nats://127.0.0.1:4222":                                "nats://127.0.0.1:4222",
+		"nats://me:secret@a:1,nats://secret@b:2,me:secret@c:3": "nats://xxxxx@a:1,nats://xxxxx@b:2,xxxxx@c:3",
+		"nats://me:sec%ret@a:1/":                               "nats://xxxxx@a:1/",
+		"nats://me:secret@secret@a:1":                          "nats://xxxxx@a:1",
+	} {
+		if got := daemon.NATSWithoutSecrets(urls); got != want {
+			t.Errorf("%s is shown as %s, want %s", urls, got, want)
+		}
+	}
+	for _, urls := range []string{"nats://me:sec%ret@127.0.0.1:1", "nats://me:secret@127.0.0.1:1", "nats://me:secret@[::1"} {
+		_, err := daemon.Start(testContext(t), daemon.Config{Agents: registry(t, shell("me")), StateDir: shortDir(t), NATS: urls})
+		if err == nil || strings.Contains(err.Error(), "sec") {
+			t.Errorf("%s: %v", urls, err)
+		}
+	}
+}
+
 func TestADaemonWhoseConnectionToNATSIsClosedEnds(t *testing.T) {
 	ns, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
 	if err != nil {
