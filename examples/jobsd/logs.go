@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
-	"io"
 
 	"github.com/fantasytools/fantasytools/jobsclient"
 )
@@ -84,11 +83,10 @@ func (p *logPrinter) print(job *jobsclient.Job) error {
 		encoder.SetEscapeHTML(false)
 		return encoder.Encode(change{job.ID, string(job.Status), stdout, stderr, exitCode(job), job.Error})
 	}
-	if _, err := io.WriteString(p.out.stderr, stderr); err != nil {
+	if err := show(p.out.stderr, stderr); err != nil {
 		return err
 	}
-	_, err := io.WriteString(p.out.stdout, stdout)
-	return err
+	return show(p.out.stdout, stdout)
 }
 
 // conclude says how the job ended, if that is not plain.
@@ -97,9 +95,9 @@ func (p *logPrinter) conclude(job *jobsclient.Job, follow bool) error {
 	switch {
 	case good || p.json:
 	case job.Ended():
-		p.out.note("%s %s", job.ID, ended(job))
+		p.out.note("%s %s", printable(job.ID), ended(job))
 	default:
-		p.out.note("%s is still %s; jobsd logs -f follows it", job.ID, job.Status)
+		p.out.note("%s is still %s; jobsd logs -f follows it", printable(job.ID), printable(string(job.Status)))
 	}
 	if follow && !good {
 		return &failure{status: exitFailed}
