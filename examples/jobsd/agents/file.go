@@ -41,6 +41,9 @@ var byteOrderMark = []byte("\uFEFF")
 func decode(path string, src []byte) (file, error) {
 	src = bytes.TrimPrefix(src, byteOrderMark)
 	var f file
+	if err := checkShape(path, src); err != nil {
+		return f, err
+	}
 	decoder := yaml.NewDecoder(bytes.NewReader(src), yaml.Strict())
 	switch err := decoder.Decode(&f); {
 	case errors.Is(err, io.EOF):
@@ -54,6 +57,21 @@ func decode(path string, src []byte) (file, error) {
 		return f, fmt.Errorf("%s: no agents; they stand in a list under the key agents", path)
 	}
 	return f, checkNulls(path, src)
+}
+
+// checkShape refuses what would take the daemon's memory or time when it is decoded.
+func checkShape(path string, src []byte) error {
+	if err := checkDepth(src); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	tree, err := parser.ParseBytes(src, 0)
+	if err != nil {
+		return nil //nolint:nilerr // decoding tells it better
+	}
+	if err := checkAliases(tree); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
 }
 
 // checkNulls refuses a key capabilities without a value: whoever deleted all lines

@@ -159,7 +159,7 @@ func TestAFileThatCannotBeReadIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(big, nil)
-	if err == nil || !strings.Contains(err.Error(), "it may have 16777216") {
+	if err == nil || !strings.Contains(err.Error(), "it may have 1048576") {
 		t.Errorf("a file that is too large: %v", err)
 	}
 }

@@ -19,7 +19,7 @@ const (
 	reloadAfter = time.Second
 
 	// maxFile is the largest file that is read, in bytes.
-	maxFile = 16 << 20
+	maxFile = 1 << 20
 
 	// clockGrain is how old a time of change must be for a file of the same time
 	// to be the same: file systems count in steps of up to two seconds.
