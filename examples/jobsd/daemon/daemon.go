@@ -236,7 +236,7 @@ func (d *Daemon) answer(l net.Listener, s *http.Server, url string) {
 	d.servers = append(d.servers, s)
 	d.urls = append(d.urls, url)
 	d.rest.Go(func() {
-		if err := serve(s, l); err != nil {
+		if err := serve(s, atMost(maxConnections, l)); err != nil {
 			d.fail(fmt.Errorf("answering on %s: %w", url, err))
 		}
 	})

@@ -81,7 +81,7 @@ func (d *Daemon) startMetrics() error {
 	d.servers = append(d.servers, s)
 	d.metricsURL = "http://" + l.Addr().String()
 	d.rest.Go(func() {
-		if err := serve(s, l); err != nil {
+		if err := serve(s, atMost(maxConnections, l)); err != nil {
 			d.fail(fmt.Errorf("serving metrics: %w", err))
 		}
 	})
