@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"github.com/fantasytools/fantasytools/examples/jobsd/internal/front"
 )
 
 // maxStreams is how many calls one connection may have at a time.
@@ -76,9 +78,11 @@ func server(h http.Handler, logger *zap.Logger, config *tls.Config) *http.Server
 	protocols.SetHTTP2(true)
 	protocols.SetUnencryptedHTTP2(config == nil)
 	return &http.Server{
-		Handler:           h,
-		Protocols:         &protocols,
-		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: maxStreams},
+		Handler:   h,
+		Protocols: &protocols,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams, MaxReceiveBufferPerStream: front.StreamWindow, MaxReceiveBufferPerConnection: front.ConnectionWindow,
+		},
 		TLSConfig:         config,
 		ReadHeaderTimeout: 10 * time.Second,
 		IdleTimeout:       0, // clients of the original rely on connections that stay

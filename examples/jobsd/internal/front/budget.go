@@ -30,6 +30,13 @@ const (
 	transferTime = time.Minute
 )
 
+// Windows for requests over HTTP/2: mostUnread requests that wait leave more than
+// half of their connection's to those that are read.
+const (
+	StreamWindow     = 64 << 10
+	ConnectionWindow = 4<<20 - 1
+)
+
 // budget bounds what one caller has in hand.
 type budget struct {
 	calls, watches *semaphore.Weighted

@@ -114,7 +114,7 @@ func TestManyLargeSubmissionsAtOnceAreTakenOrRefused(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if taken < 2 {
+	if taken < 20 { // those that wait do not stop those that are read
 		t.Errorf("%d were taken", taken)
 	}
 }

@@ -149,7 +149,9 @@ func (r *rig) serve(h http.Handler) {
 	protocols.SetUnencryptedHTTP2(true)
 	r.handler.Store(&h)
 	current := http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) { (*r.handler.Load()).ServeHTTP(w, q) })
-	server := &http.Server{Handler: current, Protocols: &protocols, HTTP2: &http.HTTP2Config{MaxConcurrentStreams: 10_000}}
+	server := &http.Server{Handler: current, Protocols: &protocols, HTTP2: &http.HTTP2Config{
+		MaxConcurrentStreams: 10_000, MaxReceiveBufferPerStream: front.StreamWindow, MaxReceiveBufferPerConnection: front.ConnectionWindow,
+	}}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
