@@ -95,6 +95,7 @@ func TestTheCommandLineIsRefused(t *testing.T) {
 		{"credentials without servers", []string{"-nats-creds", "f"}, "there is no -nats"},
 		{"replicas of the built-in server", []string{"-replicas", "3"}, "the built-in one is alone"},
 		{"too many replicas", []string{"-nats", "x", "-replicas", "6"}, "-replicas is 6"},
+		{"a prefix that names nothing", []string{"-prefix", "a.b *"}, "-prefix is"},
 		{"fsync of other servers", []string{"-nats", "x", "-fsync"}, "-fsync is for the built-in server"},
 		{"no slots", []string{"-slots", "0"}, "-slots is 0"},
 		{"no queue", []string{"-max-queue", "0"}, "-max-queue is 0"},

@@ -3,6 +3,7 @@ package main
 import (
 	"flag"
 	"path/filepath"
+	"regexp"
 	"time"
 
 	"github.com/fantasytools/fantasytools/examples/jobsd/daemon"
@@ -102,6 +103,9 @@ func (o *options) frontFlags(fs *flag.FlagSet) {
 	fs.Var(&o.args, "max-args", "refuse jobs whose arguments and labels have more than this `size`")
 }
 
+// validPrefix matches what the names of streams, buckets and subjects may begin with.
+var validPrefix = regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`)
+
 // check refuses what cannot be meant. What the daemon cannot do it says itself.
 func (o *options) check() error {
 	c := &o.config
@@ -114,6 +118,8 @@ func (o *options) check() error {
 		return wrongUsage("-replicas is for the servers of -nats; the built-in one is alone")
 	case c.NATS != "" && c.Fsync:
 		return wrongUsage("-fsync is for the built-in server; the servers of -nats have a setting of their own")
+	case !validPrefix.MatchString(c.Prefix):
+		return wrongUsage("-prefix is %q; it is 1 to 32 letters, digits, dashes and underscores", c.Prefix)
 	case c.Replicas < 1 || c.Replicas > 5:
 		return wrongUsage("-replicas is %d; it is 1 to 5", c.Replicas)
 	case c.Slots < 1:

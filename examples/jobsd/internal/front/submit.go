@@ -37,8 +37,9 @@ func (f *Front) submit(ctx context.Context, who caller, in *jobsdpb.SubmitReques
 	if err := f.check(in); err != nil {
 		return nil, err
 	}
+	// What is certain not to have been submitted is not Unavailable, which a client
+	// takes for an answer that was lost.
 	if f.draining.Load() || !f.enter() {
-		// Not Unavailable, which a client takes for an answer that was lost.
 		return nil, refusal(connect.CodeFailedPrecondition, "%s: nothing was submitted", goingDown)
 	}
 	defer f.inflight.Done()
@@ -132,7 +133,7 @@ func (f *Front) ready(ctx context.Context) error {
 			}
 		case <-give:
 			f.trouble("refusing a job", err)
-			return refusal(connect.CodeUnavailable, "the daemon's store of jobs cannot be reached at the moment: nothing was submitted; try again later")
+			return refusal(connect.CodeFailedPrecondition, "the daemon's store of jobs cannot be reached at the moment: nothing was submitted; try again later")
 		case <-ctx.Done():
 			return ended(ctx)
 		}

@@ -179,7 +179,7 @@ func TestAStoreThatIsAwayIsSaidWithoutItsNames(t *testing.T) {
 	w.must()
 	r.nats.Stop()
 	_, err := r.submit(r.as("me"), &jobsdpb.SubmitRequest{Bin: "sh"})
-	r.refused(err, codes.Unavailable, "the daemon's store of jobs cannot be reached at the moment: nothing was submitted; try again later")
+	r.refused(err, codes.FailedPrecondition, "the daemon's store of jobs cannot be reached at the moment: nothing was submitted; try again later")
 	const away = "the daemon's store of jobs cannot be reached at the moment; try again"
 	_, err = r.get(r.as("me"), job.Id)
 	r.refused(err, codes.Unavailable, away)
