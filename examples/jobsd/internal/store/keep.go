@@ -99,10 +99,17 @@ func (s *Store) sweepAndTrim(ctx context.Context) error {
 
 // TakeOver is for a daemon that alone has the state and serves nobody yet: the
 // workers and fronts that it knows of are dead. It ends their running jobs as
-// orphaned, and queues at once what they left in no queue.
+// orphaned, and queues at once what they left in no queue. What they had taken and
+// not begun is delivered anew, without AckWait.
 func (s *Store) TakeOver(ctx context.Context) error {
 	if err := s.ForgetWorkers(ctx); err != nil {
 		return err
+	}
+	if err := s.queue.DeleteConsumer(ctx, consumerName); err != nil {
+		return explain(err)
+	}
+	if err := s.openConsumer(ctx); err != nil {
+		return explain(err)
 	}
 	return s.sweep(ctx, 0, 0)
 }

@@ -257,3 +257,17 @@ func TestAnOrphanThatEndedMeanwhileIsLeftAlone(t *testing.T) {
 		t.Errorf("it is %s", r.GetStatus())
 	}
 }
+
+func TestWhatADeadDaemonHadTakenAndNotBegunIsDeliveredAtOnce(t *testing.T) {
+	s := open(t, connect(t), store.Config{})
+	r := submit(t, s, job(), "")
+	next(t, s) // by a worker that dies now
+	if err := s.TakeOver(testContext(t)); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(testContext(t), store.AckWait*2/3)
+	defer cancel()
+	if d, err := s.Next(ctx); err != nil || d.Record.GetId() != r.GetId() {
+		t.Errorf("got %v, %v", d, err)
+	}
+}

@@ -133,8 +133,15 @@ func (s *Store) open(ctx context.Context) (err error) {
 	if s.output, err = s.js.CreateOrUpdateStream(ctx, s.outputConfig()); err != nil {
 		return err
 	}
+	return s.openConsumer(ctx)
+}
+
+// consumerName is what all workers pull from.
+const consumerName = "workers"
+
+func (s *Store) openConsumer(ctx context.Context) (err error) {
 	s.consumer, err = s.queue.CreateOrUpdateConsumer(ctx, jetstream.ConsumerConfig{
-		Durable: "workers", AckPolicy: jetstream.AckExplicitPolicy, AckWait: AckWait,
+		Durable: consumerName, AckPolicy: jetstream.AckExplicitPolicy, AckWait: AckWait,
 		MaxDeliver: -1, MaxAckPending: -1, MaxWaiting: 1 << 14,
 	})
 	return err
