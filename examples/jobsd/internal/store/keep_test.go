@@ -161,8 +161,9 @@ func TestWhoTakesOverQueuesAtOnceWhatTheDeadLeftInNoQueue(t *testing.T) {
 	if got, _ := get(t, s, running.GetId()); got.GetStatus() != store.Orphaned {
 		t.Errorf("the job that ran is %s", got.GetStatus())
 	}
-	if got := next(t, s).Record.GetId(); got != r.GetId() {
-		t.Errorf("the queue had %s", got)
+	queued := map[string]bool{next(t, s).Record.GetId(): true, next(t, s).Record.GetId(): true}
+	if !queued[r.GetId()] || !queued[running.GetId()] { // the latter is dropped by who gets it
+		t.Errorf("the queue had %v", queued)
 	}
 }
 
