@@ -44,7 +44,15 @@ func parseFlags(args []string) (*options, error) {
 		}
 		return nil, fmt.Errorf("%w (-h lists the flags)", err)
 	}
+	var blank string
+	fs.Visit(func(f *flag.Flag) {
+		if strings.TrimSpace(f.Value.String()) == "" {
+			blank = f.Name
+		}
+	})
 	switch {
+	case blank != "": // as of a variable that is not set: without -token-file, all would be let in
+		return nil, fmt.Errorf("-%s is empty; give it a value or leave it out", blank)
 	case fs.NArg() > 0:
 		return nil, fmt.Errorf("%q is no flag, and there is nothing but flags (-h lists them)", fs.Arg(0))
 	case o.tokenFile != "" && o.http == "":

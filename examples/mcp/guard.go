@@ -21,24 +21,44 @@ const envToken = "FANTASYTOOLS_MCP_TOKEN"
 // minToken is how many bytes a token has at least.
 const minToken = 16
 
-// readToken returns the token that clients must send, "" if they need none.
+// maxToken is how many bytes are read of a file with a token.
+const maxToken = 4 << 10
+
+// readToken returns the token that clients must send, "" if they need none. What is
+// meant to be one and is not must not leave the server open.
 func readToken(file string) (string, error) {
-	token, from := os.Getenv(envToken), envToken
+	text, from := os.Getenv(envToken), envToken
 	if file != "" {
-		src, err := os.ReadFile(file)
+		src, err := readStart(file, maxToken+1)
 		if err != nil {
 			return "", fmt.Errorf("-token-file: %w", err)
 		}
-		token, from = string(src), "-token-file "+file
-		if strings.TrimSpace(token) == "" {
-			return "", errors.New(from + " is empty")
-		}
+		text, from = string(src), "-token-file "+file
 	}
-	token = strings.TrimSpace(token)
-	if token != "" && len(token) < minToken {
+	token := strings.TrimSpace(text)
+	switch {
+	case text == "" && file == "":
+		return "", nil
+	case token == "":
+		return "", errors.New(from + " is empty")
+	case len(text) > maxToken:
+		return "", fmt.Errorf("%s is longer than %d bytes, so it is no token", from, maxToken)
+	case len(token) < minToken:
 		return "", fmt.Errorf("the token of %s has %d bytes; it needs at least %d, as of: openssl rand -hex 32", from, len(token), minToken)
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "", fmt.Errorf("the token of %s has characters that no header can carry: it is one word of ASCII, as of: openssl rand -hex 32", from)
 	}
 	return token, nil
+}
+
+// readStart reads a file up to that many bytes.
+func readStart(file string, limit int64) ([]byte, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, limit))
 }
 
 // guard lets requests through that may call tools: from no web page, and with the

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -146,14 +147,16 @@ func (f *freshConns) close() {
 }
 
 // handler serves the endpoint. Clients that know no sessions have a handler of their
-// own: that of the SDK serves either these or the others.
+// own: that of the SDK serves either these or the others. Its protection against
+// rebinding takes the name of this machine for another one if it is in capitals; guard
+// has done that.
 func (s *service) handler(token string) http.Handler {
 	get := func(*http.Request) *mcp.Server { return s.server }
 	stateful := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
-		Logger: s.slog, SessionTimeout: sessionTimeout, MaxRequestBodyBytes: maxMessage,
+		Logger: s.slog, SessionTimeout: sessionTimeout, MaxRequestBodyBytes: maxMessage, DisableLocalhostProtection: true,
 	})
 	stateless := mcp.NewStreamableHTTPHandler(get, &mcp.StreamableHTTPOptions{
-		Logger: s.slog, Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxMessage,
+		Logger: s.slog, Stateless: true, PropagateRequestCancellation: true, MaxRequestBodyBytes: maxMessage, DisableLocalhostProtection: true,
 	})
 	mux := http.NewServeMux()
 	mux.HandleFunc(endpoint, func(w http.ResponseWriter, r *http.Request) {
@@ -178,12 +181,39 @@ func (s *service) full() bool {
 // serve reads the body within bounds and ends the calls of a client that goes away.
 func (s *service) serve(next http.Handler, w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
-		if !readBody(w, r) {
+		body, ok := readBody(w, r)
+		if !ok {
 			return
 		}
+		if refusal := examine(body, outOfTurn(r)); refusal != nil {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(http.StatusBadRequest)
+			_, _ = w.Write(refusal)
+			return
+		}
+		r.Body = bytesBody(body)
 		defer s.requests.begin(r)()
 	}
 	next.ServeHTTP(w, r)
+}
+
+// opening are the methods that need no session.
+var opening = map[string]bool{"initialize": true, "ping": true, "server/discover": true}
+
+// outOfTurn returns what says of a message that it begins no session or begins it
+// twice, which the SDK has no code for.
+func outOfTurn(r *http.Request) func(*jsonrpc.Request) string {
+	session := r.Header.Get(sessionHeader)
+	return func(req *jsonrpc.Request) string {
+		switch {
+		case r.Header.Get(versionHeader) >= sessionless:
+		case session == "" && (req == nil || !opening[req.Method]):
+			return "there is no session: begin with initialize, and send the " + sessionHeader + " that is in its answer"
+		case session != "" && req != nil && req.Method == "initialize":
+			return "the session is initialized already; initialize without " + sessionHeader + " begins another one"
+		}
+		return ""
+	}
 }
 
 // endSession ends the calls of a session first: the SDK would wait for them.
@@ -196,8 +226,8 @@ func (s *service) endSession(next http.Handler, w http.ResponseWriter, r *http.R
 }
 
 // readBody reads the body, so that a client that sends it slowly holds up nothing,
-// and a later deadline does not end the answer.
-func readBody(w http.ResponseWriter, r *http.Request) bool {
+// and a later deadline does not end the answer. What is not to be served it answers.
+func readBody(w http.ResponseWriter, r *http.Request) (body []byte, ok bool) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Now().Add(bodyTimeout))
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
@@ -206,11 +236,10 @@ func readBody(w http.ResponseWriter, r *http.Request) bool {
 	switch {
 	case errors.As(err, &tooLong):
 		http.Error(w, errTooLong.Error(), http.StatusRequestEntityTooLarge)
-		return false
+		return nil, false
 	case err != nil:
 		http.Error(w, "the body did not arrive", http.StatusRequestTimeout)
-		return false
+		return nil, false
 	}
-	r.Body = bytesBody(body)
-	return true
+	return body, true
 }

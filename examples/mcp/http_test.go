@@ -81,6 +81,7 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 			r.Header.Set("Origin", "http://evil.example"+port)
 		}, 403},
 		{"localhost", setHost("localhost" + port), 200},
+		{"localhost in capitals", setHost("LOCALHOST" + port), 200},
 		{"the address of IPv6", setHost("[::1]" + port), 200},
 		{"no port", setHost("127.0.0.1"), 200},
 	} {
@@ -93,6 +94,36 @@ func TestRequestsOfOthersAreRefused(t *testing.T) {
 				t.Errorf("it is not this server that refuses: %s", answer) // but the SDK, which does not do so on all addresses
 			}
 		})
+	}
+}
+
+func TestABodyThatIsNoMessageOfTheSessionIsRefused(t *testing.T) {
+	server := start(t, command(t))
+	_, _, header := post(t, server.url, initialize, nil)
+	inSession := setHeader(sessionHeader, header.Get(sessionHeader))
+	for _, tc := range []struct {
+		name, body string
+		change     func(*http.Request)
+		want       string
+	}{
+		{"an id with a fraction", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, inSession, `"id":1.5,"error":{"code":-32600`},
+		{"an id that would be rounded", `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, inSession, `"id":9007199254740993,"error"`},
+		{"such a one in a batch", `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":1.5,"method":"ping"}]`, inSession, `"id":1.5,"error"`},
+		{"an id alone", `{"jsonrpc":"2.0","id":1}`, inSession, "JSON-RPC 2.0"},
+		{"depth", strings.Repeat("[", 5000), inSession, "more than 1000 levels"},
+		{"a cancel by an id that is none", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1.5}}`, inSession, "no request with that id"},
+		{"another handshake", initialize, inSession, "initialized already"},
+		{"a call without a session", toolCall(1, "sh", `{"stdin":"echo hello"}`), nil, "begin with initialize"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			status, answer, header := post(t, server.url, tc.body, tc.change)
+			if status != http.StatusBadRequest || !strings.Contains(answer, tc.want) || header.Get("Content-Type") != "application/json" {
+				t.Errorf("status %d, %s", status, answer)
+			}
+		})
+	}
+	if status, answer, _ := post(t, server.url, `{"jsonrpc":"2.0","id":1,"method":"ping"}`, nil); status != http.StatusOK {
+		t.Errorf("a ping without a session: status %d, %s", status, answer)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,8 +14,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// maxMessage is how many bytes one message of a client may have.
-const maxMessage = 16 << 20
+const (
+	// maxMessage is how many bytes one message of a client may have.
+	maxMessage = 16 << 20
+
+	// maxOpen is how many requests may be without an answer, and maxOpenBytes how
+	// many bytes they may have together. What is over it is refused by the reader
+	// itself, which stops where nobody reads the refusal: then nothing piles up.
+	maxOpen      = 2048
+	maxOpenBytes = 64 << 20
+)
 
 var errTooLong = fmt.Errorf("the message is longer than %d bytes", maxMessage)
 
@@ -33,9 +42,11 @@ type lines struct {
 	once     sync.Once
 	writing  sync.Mutex
 
-	mu     sync.Mutex
-	open   map[jsonrpc.ID]struct{} // requests without an answer
-	silent chan struct{}           // if it is wanted: closed when there are none
+	mu         sync.Mutex
+	open       map[jsonrpc.ID]int // the bytes of requests that were not answered
+	openBytes  int
+	unanswered int           // requests whose answer was not written
+	silent     chan struct{} // if it is wanted: closed when there are none
 }
 
 // incoming is a message, or why there will be none.
@@ -48,7 +59,7 @@ func newLines(in io.ReadCloser, out io.Writer) *lines {
 	return &lines{
 		in: in, out: out,
 		incoming: make(chan incoming), eof: make(chan struct{}), release: make(chan struct{}), closed: make(chan struct{}),
-		open: map[jsonrpc.ID]struct{}{},
+		open: map[jsonrpc.ID]int{},
 	}
 }
 
@@ -89,7 +100,8 @@ func (l *lines) Write(ctx context.Context, msg jsonrpc.Message) error {
 		return err
 	}
 	if resp, ok := msg.(*jsonrpc.Response); ok {
-		defer l.answered(resp)
+		l.answering(resp)
+		defer l.answered()
 		if isCancelled(resp) {
 			return nil // the protocol asks for no answer to a cancelled request
 		}
@@ -109,9 +121,15 @@ func (l *lines) send(text []byte) error {
 	return err
 }
 
+// byteOrderMark is what some shells put before what they send.
+const byteOrderMark = "\ufeff"
+
 // readAll hands on the messages until nothing more comes in.
 func (l *lines) readAll() {
 	r := bufio.NewReaderSize(l.in, 64<<10)
+	if start, _ := r.Peek(len(byteOrderMark)); string(start) == byteOrderMark {
+		_, _ = r.Discard(len(start))
+	}
 	for {
 		msg, err := l.next(r)
 		if err != nil {
@@ -144,9 +162,14 @@ func (l *lines) next(r *bufio.Reader) (jsonrpc.Message, error) {
 			continue
 		}
 		msg, refusal := decode(text, err)
+		if msg != nil {
+			refusal = l.asked(msg, len(text))
+			if refusal == nil {
+				return msg, nil
+			}
+		}
 		if refusal == nil {
-			l.asked(msg)
-			return msg, nil
+			continue // a notification, which gets no answer
 		}
 		if err := l.send(refusal); err != nil {
 			return nil, err
@@ -179,20 +202,42 @@ func readLine(r *bufio.Reader, limit int) ([]byte, error) {
 	}
 }
 
-// asked and answered keep account of the requests.
-func (l *lines) asked(msg jsonrpc.Message) {
-	if req, ok := msg.(*jsonrpc.Request); ok && req.IsCall() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.open[req.ID] = struct{}{}
+// asked counts a request, or returns the line that refuses it. The SDK drops one
+// whose id is in use without a word; the refusal has no id, for it would be taken for
+// the answer to the other.
+func (l *lines) asked(msg jsonrpc.Message, size int) (refusal []byte) {
+	req, ok := msg.(*jsonrpc.Request)
+	if !ok || !req.IsCall() {
+		return nil
 	}
-}
-
-func (l *lines) answered(resp *jsonrpc.Response) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	id, _ := json.Marshal(req.ID.Raw()) // a string or a number
+	if _, used := l.open[req.ID]; used {
+		return refuse(nil, jsonrpc.CodeInvalidRequest, "the request "+short(string(id))+" has the id of one that is not answered yet; it was not carried out")
+	}
+	if len(l.open) >= maxOpen || l.openBytes+size > maxOpenBytes {
+		return refuse(id, codeBusy, fmt.Sprintf("%d requests are not answered yet; this one was not carried out, send it again later", len(l.open)))
+	}
+	l.open[req.ID] = size
+	l.openBytes += size
+	l.unanswered++
+	return nil
+}
+
+// answering ends the time in which a request's id is in use: who has read the answer
+// may use it again.
+func (l *lines) answering(resp *jsonrpc.Response) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.openBytes -= l.open[resp.ID]
 	delete(l.open, resp.ID)
-	if l.silent != nil && len(l.open) == 0 {
+}
+
+func (l *lines) answered() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.unanswered--; l.unanswered == 0 && l.silent != nil {
 		close(l.silent)
 		l.silent = nil
 	}
@@ -204,7 +249,7 @@ func (l *lines) silence() <-chan struct{} {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	silent := make(chan struct{})
-	if len(l.open) == 0 {
+	if l.unanswered == 0 {
 		close(silent)
 	} else {
 		l.silent = silent

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -49,12 +50,49 @@ func TestReadLineKeepsWhatIsNotTooLong(t *testing.T) {
 	}
 }
 
+// TestWhoReadsNothingIsNotReadOn: what is over the bound is refused by the reader
+// itself, whose refusal nobody takes.
+func TestWhoReadsNothingIsNotReadOn(t *testing.T) {
+	for name, tc := range map[string]struct{ params, want string }{
+		"many requests": {"", fmt.Sprintf("%d requests are not answered yet", maxOpen)},
+		"long requests": {strings.Repeat("x", maxOpenBytes/8), "7 requests are not answered yet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var out bytes.Buffer
+			l := newLines(io.NopCloser(strings.NewReader("")), &out)
+			ask := func(id int) (jsonrpc.Message, error) {
+				text := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping","params":{"x":%q}}`, id, tc.params)
+				return l.next(bufio.NewReader(strings.NewReader(text + "\n")))
+			}
+			for id := 0; out.Len() == 0 && id <= maxOpen; id++ {
+				if _, err := ask(id); err != nil && !errors.Is(err, io.EOF) {
+					t.Fatal(err)
+				}
+			}
+			if !strings.Contains(out.String(), tc.want) {
+				t.Fatalf("read %.200q", out.String())
+			}
+			zero, err := jsonrpc.MakeID(0.0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := l.Write(t.Context(), &jsonrpc.Response{ID: zero, Result: json.RawMessage("{}")}); err != nil {
+				t.Fatal(err)
+			}
+			if msg, err := ask(0); msg == nil || err != nil {
+				t.Errorf("after an answer there is room for none: %v, %v", msg, err)
+			}
+		})
+	}
+}
+
 // FuzzLines: whatever comes in, each line is a message, is answered with one error on
 // one line, or is blank.
 func FuzzLines(f *testing.F) {
 	for _, seed := range []string{
 		initialize, initialized, "garbage", "[]", "null", "7", `"x"`, "{", `{"jsonrpc":"2.0"}`, `{"jsonrpc":"2.0","id":null,"method":"ping"}`,
 		`{"jsonrpc":"2.0","id":1e999,"method":"ping"}`, `{"jsonrpc":"2.0","id":-1,"method":5}`, `{"id":"\ud800"}`, "\xff", "a\nb\r\n\n", `{"id":1,"id":[1]}`,
+		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1.5}}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":[]}`,
 	} {
 		f.Add([]byte(seed))
 	}

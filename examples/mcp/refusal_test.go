@@ -18,9 +18,11 @@ func TestWhatCannotBeServedIsSaidAndNothingIs(t *testing.T) {
 		}
 	}
 	removeTools := func(*testing.T) { _ = os.Remove("tools.yaml") }
-	setToken := func(t *testing.T) {
-		t.Helper()
-		t.Setenv(envToken, "secret")
+	setToken := func(token string) func(*testing.T) {
+		return func(t *testing.T) {
+			t.Helper()
+			t.Setenv(envToken, token)
+		}
 	}
 	for _, tc := range []struct {
 		name    string
@@ -41,7 +43,14 @@ func TestWhatCannotBeServedIsSaidAndNothingIs(t *testing.T) {
 		{"an address that is none", []string{"-http", "nonsense"}, nil, "-http"},
 		{"all interfaces without a token", []string{"-http", "0.0.0.0:0"}, nil, "-token-file or " + envToken},
 		{"an address without a host and a token", []string{"-http", ":0"}, nil, "-token-file or " + envToken},
-		{"a short token", []string{"-http", "127.0.0.1:0"}, setToken, "needs at least 16"},
+		{"a short token", []string{"-http", "127.0.0.1:0"}, setToken("secret"), "needs at least 16"},
+		{"a token of blanks", []string{"-http", "127.0.0.1:0"}, setToken("  "), "is empty"},
+		{"a token of two words", []string{"-http", "127.0.0.1:0"}, setToken("secret-secret-secret secret"), "one word of ASCII"},
+		{"a token behind a byte order mark", []string{"-http", "127.0.0.1:0"}, setToken("\ufeffsecret-secret-secret"), "one word of ASCII"},
+		{"a file that never ends for a token", []string{"-http", "127.0.0.1:0", "-token-file", "/dev/zero"}, nil, "longer than 4096 bytes"},
+		{"a variable that is not set for the token file", []string{"-http", "127.0.0.1:0", "-token-file", ""}, nil, "-token-file is empty"},
+		{"a variable that is not set for the address", []string{"-http", ""}, nil, "-http is empty"},
+		{"a variable that is not set for the work dir", []string{"-workdir", " "}, nil, "-workdir is empty"},
 		{"no token file", []string{"-http", "127.0.0.1:0", "-token-file", "none"}, nil, "-token-file"},
 		{"an empty token file", []string{"-http", "127.0.0.1:0", "-token-file", "/dev/null"}, nil, "is empty"},
 	} {

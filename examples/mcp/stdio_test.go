@@ -144,7 +144,17 @@ func TestWhatIsNoMessageIsAnsweredAndTheNextOneIsServed(t *testing.T) {
 		{"no params", `{"jsonrpc":"2.0","id":7,"method":"tools/call"}`, `7`, jsonrpc.CodeInvalidRequest, "params"},
 		{"a name that is a number", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":7}}`, `7`, jsonrpc.CodeInvalidParams, "do not have the form"},
 		{"params that are a list", `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":[1]}`, `7`, jsonrpc.CodeInvalidParams, "do not have the form"},
-		{"another handshake", strings.Replace(initialize, `"init"`, `7`, 1), `7`, 0, "duplicate"},
+		{"another handshake", strings.Replace(initialize, `"init"`, `7`, 1), `7`, jsonrpc.CodeInvalidRequest, "duplicate"},
+		{"a handshake without params", `{"jsonrpc":"2.0","id":7,"method":"initialize","params":null}`, `7`, jsonrpc.CodeInvalidRequest, "params"},
+		{"a handshake whose params are a list", `{"jsonrpc":"2.0","id":7,"method":"initialize","params":[]}`, `7`, jsonrpc.CodeInvalidRequest, "the params do not have the form"},
+		{"an id with a fraction", `{"jsonrpc":"2.0","id":1.5,"method":"ping"}`, `1.5`, jsonrpc.CodeInvalidRequest, "no fraction"},
+		{"an id that would be rounded", `{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`, `9007199254740993`, jsonrpc.CodeInvalidRequest, "53 bits"},
+		{"an id that would overflow", `{"jsonrpc":"2.0","id":-12345678901234567890123,"method":"ping"}`, `-12345678901234567890123`, jsonrpc.CodeInvalidRequest, "53 bits"},
+		{"a request whose id is null", `{"jsonrpc":"2.0","id":null,"method":"ping"}`, `null`, jsonrpc.CodeInvalidRequest, "the id is null"},
+		{"an id alone", `{"jsonrpc":"2.0","id":7}`, `7`, jsonrpc.CodeInvalidRequest, "JSON-RPC 2.0"},
+		{"an id in capitals", `{"jsonrpc":"2.0","ID":7}`, `null`, jsonrpc.CodeInvalidRequest, "JSON-RPC 2.0"},
+		{"deep params", `{"jsonrpc":"2.0","id":7,"method":"ping","params":{"x":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}}`, `7`, jsonrpc.CodeInvalidRequest, "more than 1000 levels"},
+		{"depth without an end", strings.Repeat(`{"a":[`, 1<<20), `null`, jsonrpc.CodeInvalidRequest, "more than 1000 levels"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r.t = t
@@ -176,10 +186,53 @@ func TestNothingIsAnsweredToWhatAsksForNothing(t *testing.T) {
 	r := startRaw(t, command(t))
 	r.send("", "  \r", `{"jsonrpc":"2.0","method":"notifications/unheard_of"}`,
 		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":99}}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1.5}}`,
 		`{"jsonrpc":"2.0","id":99,"result":{}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"ping"}`+"\r")
 	if m := r.next(); string(m.ID) != "1" {
 		t.Errorf("read the message %+v", m)
+	}
+	if status := r.end(); status != exitOK {
+		t.Errorf("exit status %d", status)
+	}
+}
+
+func TestAByteOrderMarkAtTheStartIsNoFault(t *testing.T) {
+	stdout, stderr, status := output(t, command(t), "\ufeff"+initialize+"\n")
+	if status != exitOK || !strings.Contains(stdout, `"serverInfo"`) {
+		t.Errorf("exit status %d, stdout %q, stderr %q", status, stdout, stderr)
+	}
+}
+
+// TestNoOtherRequestIsCancelled: the SDK would take 1.5 for 1.
+func TestNoOtherRequestIsCancelled(t *testing.T) {
+	r := startRaw(t, command(t))
+	r.send(toolCall(1, "sh", `{"stdin":"until test -e go; do sleep 0.05; done; echo done"}`),
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1.5}}`,
+		`{"jsonrpc":"2.0","id":"after","method":"ping"}`)
+	r.answer("after")
+	writeFile(t, filepath.Join(r.cmd.Dir, "go"), "")
+	if m := r.answer(1); !strings.Contains(string(m.Result), "done") {
+		t.Errorf("the answer is %+v", m)
+	}
+	if status := r.end(); status != exitOK {
+		t.Errorf("exit status %d", status)
+	}
+}
+
+func TestARequestWithAnIDInUseIsRefusedAndTheOtherOneGoesOn(t *testing.T) {
+	r := startRaw(t, command(t))
+	r.send(toolCall(5, "sh", `{"stdin":"until test -e go; do sleep 0.05; done; echo first"}`), toolCall(5, "sh", `{"stdin":"echo second > second"}`))
+	if m := r.next(); string(m.ID) == "5" || m.Error == nil || m.Error.Code != jsonrpc.CodeInvalidRequest || !strings.Contains(m.Error.Message, "the request 5 has the id") {
+		t.Errorf("the second one is answered with %+v, %v", m, m.Error)
+	}
+	writeFile(t, filepath.Join(r.cmd.Dir, "go"), "")
+	if m := r.answer(5); !strings.Contains(string(m.Result), "first") {
+		t.Errorf("the first one is answered with %+v", m)
+	}
+	r.send(toolCall(5, "sh", `{"stdin":"ls; echo third"}`))
+	if m := r.answer(5); !strings.Contains(string(m.Result), "third") || strings.Contains(string(m.Result), "second") {
+		t.Errorf("the id is used again: %+v", m)
 	}
 	if status := r.end(); status != exitOK {
 		t.Errorf("exit status %d", status)

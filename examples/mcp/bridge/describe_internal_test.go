@@ -14,3 +14,17 @@ func TestRequiredParametersStandFirstInTheToolsOrder(t *testing.T) {
 		t.Errorf("the schema is %s, %v", got, err)
 	}
 }
+
+func TestAProgressTokenThatWasRoundedIsNotUsed(t *testing.T) {
+	for _, tc := range []struct {
+		token any
+		want  bool
+	}{
+		{"token", true}, {7.0, true}, {-1.5, true}, {float64(1<<53 - 1), true},
+		{float64(1 << 53), false}, {-1e300, false},
+	} {
+		if got := faithful(tc.token); got != tc.want {
+			t.Errorf("faithful(%v) is %v", tc.token, got)
+		}
+	}
+}

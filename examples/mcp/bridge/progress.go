@@ -22,7 +22,7 @@ func startHeart(ctx context.Context, req *mcp.CallToolRequest, every time.Durati
 	ctx, cancel := context.WithCancel(ctx)
 	h := &heart{cancel: cancel, stopped: make(chan struct{})}
 	token := req.Params.GetProgressToken()
-	if token == nil || every < 0 {
+	if token == nil || every < 0 || !faithful(token) {
 		close(h.stopped)
 		return h
 	}
@@ -31,6 +31,14 @@ func startHeart(ctx context.Context, req *mcp.CallToolRequest, every time.Durati
 		h.beat(ctx, req, token, every)
 	}()
 	return h
+}
+
+// faithful reports whether the token is the one that the client sent. The SDK holds
+// numbers as JavaScript does, so that a great one may be another by now, and the
+// client would be told of a call that it does not know.
+func faithful(token any) bool {
+	n, isNumber := token.(float64)
+	return !isNumber || math.Abs(n) < 1<<53
 }
 
 // running says that the call does not wait any more.
