@@ -177,6 +177,17 @@ func TestTheResultIsWrittenToAFile(t *testing.T) {
 	}
 }
 
+func TestAResultThatCannotBeWrittenIsShownAsTheOneValue(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("there is no /dev/full on this system")
+	}
+	machine(t, "sh")
+	o := toolbox(t, "", "call", "-o", "/dev/full", "-json", "sh", `{"args":["-c","printf 12"]}`)
+	if r := decode[result](t, o); o.status != exitFailed || r.Text != "12" || r.File != "" || !strings.Contains(o.stderr, "no space left") {
+		t.Errorf("%+v", o)
+	}
+}
+
 func TestCallReachesTheDaemonOfTheEnvironment(t *testing.T) {
 	machine(t, "sh")
 	d := jobstest.New(t, jobstest.Options{Bins: map[string]jobstest.Bin{"report": jobstest.Prints("42 rows\n", 0)}})

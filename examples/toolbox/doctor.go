@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"strings"
+
+	"github.com/fantasytools/fantasytools/internal/text"
 )
 
 // status is how a thing that doctor looked at is.
@@ -69,7 +71,13 @@ func (r *report) ok(subject, found string)              { r.add(statusOK, subjec
 func (r *report) missing(subject, found, advice string) { r.add(statusMissing, subject, found, advice) }
 func (r *report) fault(subject, found, advice string)   { r.add(statusFault, subject, found, advice) }
 
+// maxFinding is how many bytes a finding, or its advice, has at most.
+const maxFinding = 2000
+
+// add cleans everything: programs, daemons, files and variables may say anything,
+// and the terminal must not do it.
 func (r *report) add(s status, subject, found, advice string) {
+	subject, found, advice = text.Line(subject, 200), text.Line(found, maxFinding), text.Line(advice, maxFinding)
 	r.findings = append(r.findings, finding{Check: r.check, Subject: subject, Status: s, Finding: found, Advice: advice})
 	colors := map[status]string{statusOK: green, statusMissing: yellow, statusFault: bold + ";" + red}
 	r.printf("  %s %s: %s\n", r.app.paint.in(colors[s], fmt.Sprintf("%-7s", s)), subject, found)

@@ -105,8 +105,11 @@ func (d *daemonCheck) unusable(err error) {
 		advice = "set it to unix:///path/of/socket, http://127.0.0.1:PORT or https://HOST"
 	case errors.Is(err, jobsclient.ErrUnauthenticated):
 		subject = jobsclient.EnvAgentToken
-		d.report.fault(subject, "the jobs daemon refuses the token: "+tokenProblem(d.cfg.Token, time.Now()),
-			"set it to the agent's current token, whole; the daemon issues a new one when the agent's capabilities change, and revokes the one before")
+		advice = "set it to the agent's current token, whole; the daemon issues a new one when the agent's capabilities change, and revokes the one before"
+		if strings.HasPrefix(d.cfg.Token, jobsdToken) {
+			advice = `set it to a token of this daemon: eval "$(jobsd token AGENT)" makes a new one`
+		}
+		d.report.fault(subject, "the jobs daemon refuses the token: "+tokenProblem(d.cfg.Token, time.Now()), advice)
 		return
 	}
 	found := strings.TrimSuffix(strings.TrimPrefix(d.text(err), "listing the jobs: "), "; try again once it is back")
@@ -167,10 +170,21 @@ func (d *daemonCheck) bins(refusal error) {
 	}
 }
 
+// minSecret is how many bytes a token has at least that is looked for in what is
+// printed: a shorter one is in many words, and no secret.
+const minSecret = 8
+
 // text is an error without the token, which may stand in what a server repeats.
 func (d *daemonCheck) text(err error) string {
-	return text.Line(strings.ReplaceAll(err.Error(), d.cfg.Token, "[token]"), 600)
+	said := err.Error()
+	if len(d.cfg.Token) >= minSecret {
+		said = strings.ReplaceAll(said, d.cfg.Token, "[token]")
+	}
+	return text.Line(said, 600)
 }
+
+// jobsdToken is how the tokens of examples/jobsd begin.
+const jobsdToken = "jobsd_"
 
 // tokenProblem says what can be seen of a refused token: a daemon answers the same
 // to one that is wrong, expired and revoked. Nothing of the token is repeated.
@@ -187,6 +201,10 @@ func tokenProblem(token string, now time.Time) string {
 		}
 	}
 	switch {
+	case strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
+		return "it has a blank, a line break or a character that no token has"
+	case strings.HasPrefix(token, jobsdToken):
+		return "it is wrong, cut, of another daemon, or revoked"
 	case err != nil:
 		return "it is no JSON Web Token, as if it had not been copied whole"
 	case claims.Expires != 0 && now.Unix() >= claims.Expires:

@@ -62,7 +62,10 @@ func TestDoctorNamesWhatIsWrongWithTheVariables(t *testing.T) {
 		{"plaintext over the network", "http://example.com", token, wanted{"jobs", "OTTERSD_URL", statusFault, "unencrypted", "https://"}},
 		{"both in the other's variable", token, "unix:///run/x.sock", wanted{"jobs", "OTTERSD_URL", statusFault, "stand in each other's variable", "set OTTERSD_URL to the address"}},
 		{"the token in both", token, token, wanted{"jobs", "OTTERSD_URL", statusFault, "one stands in both", ""}},
-		{"a token with a blank", "unix:///run/x.sock", "eyJ hunter2", wanted{"jobs", "OTTERS_AGENT_TOKEN", statusFault, "it is no JSON Web Token", ""}},
+		{"a token with a blank", "unix:///run/x.sock", "eyJ hunter2", wanted{"jobs", "OTTERS_AGENT_TOKEN", statusFault, "it has a blank, a line break", ""}},
+		{"a token of two lines", "unix:///run/x.sock", "hunter2\nhunter2", wanted{"jobs", "OTTERS_AGENT_TOKEN", statusFault, "it has a blank, a line break", ""}},
+		{"a token that is in many words", "unix:///run/x.sock", "e", wanted{"jobs", "OTTERSD_URL", statusFault, "the jobs daemon is not running", ""}},
+		{"an address that steers the terminal", "unix:///run/\x1b[2J\nx.sock", token, wanted{"jobs", "OTTERSD_URL", statusFault, "is not running", ""}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Setenv(jobsclient.EnvDaemonURL, tc.url)
@@ -111,6 +114,9 @@ func TestDoctorNamesWhatIsWrongWithTheDaemon(t *testing.T) {
 		{"the token has expired", func(t *testing.T, d *jobstest.Daemon) {
 			t.Setenv(jobsclient.EnvAgentToken, d.Agent().RotateFor(-time.Hour))
 		}, wanted{"jobs", "OTTERS_AGENT_TOKEN", statusFault, "it expired on ", ""}},
+		{"the token is of another jobsd", func(t *testing.T, _ *jobstest.Daemon) {
+			t.Setenv(jobsclient.EnvAgentToken, "jobsd_0123456789")
+		}, wanted{"jobs", "OTTERS_AGENT_TOKEN", statusFault, "it is wrong, cut, of another daemon", "jobsd token AGENT"}},
 		{"the token was not copied whole", func(t *testing.T, d *jobstest.Daemon) {
 			t.Setenv(jobsclient.EnvAgentToken, d.Token()[:40])
 		}, wanted{"jobs", "OTTERS_AGENT_TOKEN", statusFault, "not been copied whole", ""}},
@@ -237,6 +243,7 @@ func TestTokenProblem(t *testing.T) {
 		{"no token", "hunter2", "it is no JSON Web Token, as if it had not been copied whole"},
 		{"three parts that are none", "a.%.c", "it is no JSON Web Token, as if it had not been copied whole"},
 		{"claims that are none", token("[]"), "it is no JSON Web Token, as if it had not been copied whole"},
+		{"one of jobsd", "jobsd_0123456789", "it is wrong, cut, of another daemon, or revoked"},
 		{"no end", token("{}"), "it is wrong, of another daemon, or revoked"},
 		{"an end in the future", token(fmt.Sprintf(`{"exp":%d}`, now.Unix()+1)), "it is wrong, of another daemon, or revoked"},
 		{"an end that is now", token(fmt.Sprintf(`{"exp":%d}`, now.Unix())), "it expired on Wed, 04 Mar 2026 05:06:07 UTC"},

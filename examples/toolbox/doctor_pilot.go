@@ -60,7 +60,7 @@ func (p *pilotctl) checkVersion(ctx context.Context, r *report) bool {
 		r.ok("pilotctl", fmt.Sprintf("%s, a build without a version number (%s), which is taken for 1.13", p.path, quoted(out)))
 		return true
 	}
-	p.judge(strings.TrimSpace(found[0]), found[1], found[2], r)
+	p.judge(text.Line(found[0], maxQuote), found[1], found[2], r)
 	return true
 }
 

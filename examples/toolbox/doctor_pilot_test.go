@@ -77,6 +77,15 @@ func TestDoctorNamesWhatIsWrongWithPilot(t *testing.T) {
 		{"pilotctl is a build without a number", pilottest.V116, func(_ *testing.T, n *pilottest.Network, _ pilottest.Node) {
 			n.Fault(pilottest.Fault{Verb: "version", Raw: true, Stdout: "dev\x1b[31m\n"})
 		}, wanted{"pilot", "pilotctl", statusOK, `without a version number ("dev")`, ""}},
+		{"pilotctl steers the terminal with its version", pilottest.V116, func(_ *testing.T, n *pilottest.Network, _ pilottest.Node) {
+			n.Fault(pilottest.Fault{Verb: "version", Raw: true, Stdout: "1.16\x1b[2J\x1b]0;title\a\n"})
+		}, wanted{"pilot", "pilotctl", statusOK, ", version 1.16", ""}},
+		{"pilotctl has a huge version", pilottest.V116, func(_ *testing.T, n *pilottest.Network, _ pilottest.Node) {
+			n.Fault(pilottest.Fault{Verb: "version", Raw: true, Stdout: "1.16." + strings.Repeat("7", 500_000) + "\n"})
+		}, wanted{"pilot", "pilotctl", statusOK, "bytes omitted)", ""}},
+		{"PILOTCTL steers the terminal", pilottest.V116, func(t *testing.T, _ *pilottest.Network, _ pilottest.Node) {
+			t.Setenv(pilot.EnvBinary, "/none/\x1b[2J\npilotctl")
+		}, wanted{"pilot", "pilotctl", statusFault, "does not exist", ""}},
 		{"pilotctl is killed", pilottest.V116, func(_ *testing.T, n *pilottest.Network, _ pilottest.Node) {
 			n.Fault(pilottest.Fault{Verb: "version", Kill: true})
 		}, wanted{"pilot", "pilotctl", statusFault, "was killed by SIGKILL", "install"}},

@@ -30,7 +30,7 @@ func diagnosed(t *testing.T, args ...string) []finding {
 		if f.Status == statusFault {
 			status = exitFailed
 		}
-		if f.Status != statusOK && f.Advice == "" || f.Subject == "" || f.Finding == "" || strings.Contains(f.Finding+f.Advice, "\n") {
+		if f.Status != statusOK && f.Advice == "" || f.Subject == "" || f.Finding == "" || strings.ContainsAny(f.Finding+f.Advice, "\n\x1b\a") || len(f.Finding) > maxFinding+100 {
 			t.Errorf("%+v", f)
 		}
 		if strings.Contains(f.Finding+f.Advice, "rpc error") || strings.Contains(f.Finding+f.Advice, "%!") {

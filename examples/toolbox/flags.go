@@ -80,6 +80,15 @@ func parseFlags(args []string) (*options, error) {
 		}
 		words, args = append(words, rest[0]), rest[1:]
 	}
+	var blank error
+	fs.Visit(func(f *flag.Flag) {
+		if strings.TrimSpace(f.Value.String()) == "" { // as of a variable that is not set
+			blank = fmt.Errorf("-%s is empty; give it a value or leave it out", f.Name)
+		}
+	})
+	if blank != nil {
+		return o, blank
+	}
 	return o, o.take(words)
 }
 
@@ -113,6 +122,8 @@ func (o *options) check(c command) error {
 		return fmt.Errorf("there is %q behind the input, which is one argument: quote it for the shell, as in toolbox call TOOL '{\"args\":[\"-l\"]}'", o.args[c.max])
 	case n > c.max:
 		return fmt.Errorf("there is %q too much: %s", o.args[c.max], synopsis)
+	case o.output == "-":
+		return errors.New("-o is for a file, and the result is on standard output without it; a file that is called - is ./-")
 	case o.output != "" && c.name != "call":
 		return errors.New("-o is for call")
 	case o.wait <= 0:

@@ -8,6 +8,8 @@ import (
 
 	"charm.land/fantasy"
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/fantasytools/fantasytools/internal/text"
 )
 
 // listed is a tool as list prints it with -json.
@@ -24,6 +26,10 @@ type parameter struct {
 	Required    bool   `json:"required"`
 	Description string `json:"description"`
 }
+
+// maxDescription is how many bytes of a description may go to a terminal, which cuts
+// them to its width.
+const maxDescription = 4 << 10
 
 // list prints the tools.
 func (a *app) list() error {
@@ -99,7 +105,7 @@ func (a *app) printList(tools []listed) error {
 		}
 		indent := 4 + names[t.Source]
 		name := fmt.Sprintf("  %-*s  ", names[t.Source], t.Name)
-		b.WriteString(a.paint.in(bold, name) + a.paint.line(t.Description, indent) + "\n")
+		b.WriteString(a.paint.in(bold, name) + a.paint.line(text.Line(t.Description, maxDescription), indent) + "\n")
 		for line := range strings.SplitSeq(a.parameters(t, indent), "\n") {
 			b.WriteString(strings.Repeat(" ", indent) + a.paint.in(faint, line) + "\n")
 		}

@@ -68,3 +68,19 @@ func TestToolsThatCannotBeLoadedAreRefusedWithAWayOn(t *testing.T) {
 		}
 	}
 }
+
+func TestTheToolsFileDoesNotSteerTheTerminal(t *testing.T) {
+	home := machine(t, "sh")
+	for _, tc := range []struct{ name, file string }{
+		{"a description", `tools: [{name: x, description: "a\e[2J\e]0;title\ab\u202ec", binary: sh}]`},
+		{"a binary", `tools: [{name: x, description: d, binary: "s\e[2Jh"}]`},
+		{"what is no YAML", "tools: \x1b[2J ["},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			writeFile(t, filepath.Join(home, "my.yaml"), tc.file)
+			if o := toolbox(t, "", "list", "-tools", "my.yaml"); strings.ContainsAny(o.stdout+o.stderr, "\x1b\a\u202e") {
+				t.Errorf("%+v", o)
+			}
+		})
+	}
+}

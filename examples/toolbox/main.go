@@ -27,7 +27,6 @@ import (
 	"context"
 	"errors"
 	"flag"
-	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -58,11 +57,11 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, paint: painterFor(stdout)}
 	opts, err := parseFlags(args)
-	if errors.Is(err, flag.ErrHelp) {
-		_, _ = io.WriteString(stdout, usage())
-		return exitOK
-	}
 	a.opts = opts
+	if errors.Is(err, flag.ErrHelp) {
+		a.answered = true // -h is for people, whatever else is asked for
+		return a.end(ctx, a.printf("%s", usage()))
+	}
 	if err != nil {
 		return a.end(ctx, refused(err))
 	}
@@ -79,6 +78,7 @@ type app struct {
 	paint          painter // of stdout
 	logger         *zap.Logger
 	notes          []string // what was left out of the tools, and why
+	answered       bool     // with -json: the one value is on stdout
 }
 
 // do carries out the command.
@@ -125,8 +125,8 @@ func (a *app) end(ctx context.Context, err error) int {
 	if ctx.Err() != nil {
 		f = &failure{status: exitInterrupted, err: errors.New("interrupted")}
 	}
-	_, _ = fmt.Fprintf(a.stderr, "toolbox: %v\n", f.err)
-	if a.opts.json {
+	a.note(f.err.Error())
+	if a.opts.json && !a.answered {
 		_ = a.printJSON(errorReport{errorJSON{Message: f.err.Error(), Status: f.status, Near: f.near}})
 	}
 	return f.status

@@ -191,6 +191,10 @@ func TestACommandLineThatIsWrongDoesNothingAndSaysWhatIsRight(t *testing.T) {
 		{"no tool for call", []string{"call"}, "toolbox call TOOL [INPUT|-]"},
 		{"an input that the shell has split", []string{"call", "sh", `{"args":`, `["-c"]}`}, "quote it for the shell"},
 		{"a result file for list", []string{"list", "-o", "x"}, "-o is for call"},
+		{"the result to standard output", []string{"call", "sh", "{}", "-o", "-"}, "-o is for a file"},
+		{"a tools file of a variable that is not set", []string{"list", "-tools", ""}, "-tools is empty"},
+		{"a workdir of blanks", []string{"list", "-workdir", " "}, "-workdir is empty"},
+		{"a tools file without an end", []string{"list", "-tools", "/dev/zero"}, "longer than 1048576 bytes"},
 		{"no time", []string{"doctor", "-wait", "0s"}, "-wait is 0s"},
 		{"a time without a unit", []string{"doctor", "-wait", "5"}, "-wait"},
 		{"a tools file that is not there", []string{"list", "-tools", "none.yaml"}, "none.yaml"},
@@ -284,7 +288,7 @@ func TestTheLogIsOnStandardErrorAndOnlyWhereItIsWanted(t *testing.T) {
 
 func TestOutputThatNobodyTakesIsAFailure(t *testing.T) {
 	machine(t, "sh")
-	for _, args := range [][]string{{"list"}, {"schema"}, {"doctor"}, {"doctor", "-json"}, {"version"}, {"call", "sh", `{"args":["-c","echo x"]}`}} {
+	for _, args := range [][]string{{"list"}, {"schema"}, {"doctor"}, {"doctor", "-json"}, {"version"}, {"-h"}, {"help", "-json"}, {"call", "sh", `{"args":["-c","echo x"]}`}} {
 		var stderr bytes.Buffer
 		status := run(args, strings.NewReader(""), full{}, &stderr)
 		if status != exitFailed || !strings.Contains(stderr.String(), "toolbox: writing the output: no room") {

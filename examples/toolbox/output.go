@@ -10,6 +10,8 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 	"golang.org/x/term"
+
+	"github.com/fantasytools/fantasytools/internal/text"
 )
 
 // Colours, as terminals know them.
@@ -61,6 +63,7 @@ func (a *app) printJSON(v any) error {
 	e := json.NewEncoder(a.stdout)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
+	a.answered = true
 	return written(e.Encode(v))
 }
 
@@ -69,8 +72,9 @@ func (a *app) printf(format string, args ...any) error {
 	return written(err)
 }
 
-// note tells of something beside the result.
-func (a *app) note(what string) { _, _ = fmt.Fprintf(a.stderr, "toolbox: %s\n", what) }
+// note tells of something beside the result. It may quote a file or an argument,
+// which must not steer the terminal.
+func (a *app) note(what string) { _, _ = fmt.Fprintf(a.stderr, "toolbox: %s\n", text.Clean(what)) }
 
 func written(err error) error {
 	if err != nil {

@@ -85,16 +85,32 @@ func installed(binary string) bool {
 	return err == nil
 }
 
+// maxFile is how many bytes a file of tools may have.
+const maxFile = 1 << 20
+
 // Read reads the file, the built-in one if path is "".
 func Read(path string) ([]Entry, error) {
 	if path == "" {
 		return parse("tools.yaml", builtIn)
 	}
-	src, err := os.ReadFile(path)
+	src, err := readStart(path, maxFile+1)
 	if err != nil {
 		return nil, fmt.Errorf("reading the tools: %w", err)
 	}
+	if len(src) > maxFile {
+		return nil, fmt.Errorf("reading the tools: %s is longer than %d bytes, so it is no file of tools", path, maxFile)
+	}
 	return parse(path, src)
+}
+
+// readStart reads a file up to that many bytes: one such as /dev/zero has no end.
+func readStart(path string, limit int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // only read
+	return io.ReadAll(io.LimitReader(f, limit))
 }
 
 // parse refuses keys that it does not know. What the values must be is

@@ -2,6 +2,8 @@ package toolfile
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +68,16 @@ func TestParseToolsRefuses(t *testing.T) {
 				t.Errorf("got %+v and %v, want an error with %q", got, err, tc.want)
 			}
 		})
+	}
+}
+
+func TestReadRefusesAFileThatIsTooLong(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tools.yaml")
+	if err := os.WriteFile(path, bytes.Repeat([]byte("# comment\n"), maxFile/10+1), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Read(path); err == nil || !strings.Contains(err.Error(), "longer than 1048576 bytes") {
+		t.Errorf("got the error %v", err)
 	}
 }
 
