@@ -162,7 +162,7 @@ func callsEachKindOfTool(t *testing.T, f *fixture) {
 	}
 
 	result := call(t, f.session, "sh", map[string]any{"stdin": "echo out; pwd"})
-	if got, want := text(t, result), "out\n"+realPath(t, f.cmd.Dir)+"\n"; result.IsError || got != want {
+	if got, want := textOf(t, result), "out\n"+realPath(t, f.cmd.Dir)+"\n"; result.IsError || got != want {
 		t.Errorf("the result is %q, and not %q", got, want)
 	}
 	var metadata tool.Result
@@ -172,7 +172,7 @@ func callsEachKindOfTool(t *testing.T, f *fixture) {
 	}
 
 	result = call(t, f.session, "sh", script("echo partial; echo reason >&2; exit 3"))
-	if got, want := text(t, result), "exit code 3\n\nstdout:\npartial\n\nstderr:\nreason\n"; !result.IsError || strings.TrimSpace(got) != strings.TrimSpace(want) {
+	if got, want := textOf(t, result), "exit code 3\n\nstdout:\npartial\n\nstderr:\nreason\n"; !result.IsError || strings.TrimSpace(got) != strings.TrimSpace(want) {
 		t.Errorf("the error result is %q", got)
 	}
 
@@ -183,19 +183,19 @@ func callsEachKindOfTool(t *testing.T, f *fixture) {
 	}
 
 	result = call(t, f.session, "sh", map[string]any{"argv": []string{"x"}}) // the library's own refusal
-	if got := text(t, result); !result.IsError || !strings.Contains(got, "argv") || !strings.Contains(got, "args") {
+	if got := textOf(t, result); !result.IsError || !strings.Contains(got, "argv") || !strings.Contains(got, "args") {
 		t.Errorf("the refusal is %q", got)
 	}
 
 	result = call(t, f.session, "sh", map[string]any{"args": []string{"-c", "exec true"}, "stdin": strings.Repeat("unread\n", 1<<17)})
-	if got := text(t, result); result.IsError || got != "(exit 0, no output)" {
+	if got := textOf(t, result); result.IsError || got != "(exit 0, no output)" {
 		t.Errorf("a program that does not read its input answers %q", got)
 	}
 
 	callJobs(t, f.session, f.daemon)
 
 	result = call(t, f.session, "pilot_search", map[string]any{"keyword": "bitcoin"})
-	if got := text(t, result); result.IsError || !strings.Contains(got, "The bitcoin agent") || len(f.network.CallsOf("send-message")) != 1 {
+	if got := textOf(t, result); result.IsError || !strings.Contains(got, "The bitcoin agent") || len(f.network.CallsOf("send-message")) != 1 {
 		t.Errorf("pilot_search answers %q", got)
 	}
 }
@@ -203,7 +203,7 @@ func callsEachKindOfTool(t *testing.T, f *fixture) {
 func callJobs(t *testing.T, session *mcp.ClientSession, daemon *jobstest.Daemon) {
 	t.Helper()
 	id := submit(t, session, "report")
-	waited := text(t, call(t, session, "job_wait", map[string]any{"job_id": id}))
+	waited := textOf(t, call(t, session, "job_wait", map[string]any{"job_id": id}))
 	if !strings.Contains(waited, `"stdout":"42 rows\n"`) || !strings.Contains(waited, id) {
 		t.Errorf("job_wait answers %s", waited)
 	}
@@ -215,7 +215,7 @@ func callJobs(t *testing.T, session *mcp.ClientSession, daemon *jobstest.Daemon)
 func submit(t *testing.T, session *mcp.ClientSession, bin string) (id string) {
 	t.Helper()
 	var job tool.JobResult
-	answer := text(t, call(t, session, "job_submit", map[string]any{"bin": bin}))
+	answer := textOf(t, call(t, session, "job_submit", map[string]any{"bin": bin}))
 	if err := json.Unmarshal([]byte(answer), &job); err != nil || job.JobID == "" {
 		t.Fatalf("job_submit answers %s, %v", answer, err)
 	}
@@ -248,7 +248,7 @@ func cancelledCallEndsItsChild(t *testing.T, f *fixture) {
 		t.Errorf("the call ended with %v", err)
 	}
 	gone(t, pipe)
-	if got := text(t, call(t, f.session, "sh", script("echo still here"))); got != "still here\n" {
+	if got := textOf(t, call(t, f.session, "sh", script("echo still here"))); got != "still here\n" {
 		t.Errorf("the next call answers %q", got)
 	}
 }

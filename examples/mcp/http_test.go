@@ -350,7 +350,7 @@ func TestASignalEndsTheServerByHTTPAndItsChildren(t *testing.T) {
 func TestSessionsByHTTPDoNotWaitForEachOther(t *testing.T) {
 	server, _, _, pipe, drop := lastingCall(t, kinds[2])
 	other := dial(t, kinds[2], &mcp.StreamableClientTransport{Endpoint: server.url, HTTPClient: client(t)}, nil)
-	if got := text(t, call(t, other, "sh", script("echo other"))); got != "other\n" {
+	if got := textOf(t, call(t, other, "sh", script("echo other"))); got != "other\n" {
 		t.Errorf("the other session gets %q", got)
 	}
 	if err := other.Close(); err != nil && !errors.Is(err, context.Canceled) {

@@ -39,6 +39,7 @@ import (
 
 	"github.com/fantasytools/fantasytools/examples/internal/toolset"
 	"github.com/fantasytools/fantasytools/examples/mcp/bridge"
+	"github.com/fantasytools/fantasytools/internal/text"
 )
 
 const (
@@ -78,7 +79,7 @@ func run(args []string, stdin io.ReadCloser, stdout, stderr io.Writer) int {
 	}
 	logger := newLogger(stderr, opts.verbose)
 	defer zap.ReplaceGlobals(logger)() // the library warns there
-	note := func(what string) { _, _ = fmt.Fprintf(stderr, "mcp: %s\n", what) }
+	note := func(what string) { _, _ = fmt.Fprintf(stderr, "mcp: %s\n", text.Clean(what)) }
 	set, err := toolset.Load(toolset.Options{ToolsFile: opts.toolsFile, WorkDir: opts.workDir, Logger: logger, Note: note})
 	if err != nil {
 		return complain(stderr, exitUsage, err)
@@ -154,8 +155,9 @@ func sdkLogger(w io.Writer, verbose bool) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, nil))
 }
 
-// complain says on w what went wrong and returns the status.
+// complain says on w what went wrong and returns the status. The error may quote a
+// file, which must not steer the terminal.
 func complain(w io.Writer, status int, err error) int {
-	_, _ = fmt.Fprintf(w, "mcp: %v\n", err)
+	_, _ = fmt.Fprintf(w, "mcp: %s\n", text.Clean(err.Error()))
 	return status
 }

@@ -36,6 +36,7 @@ func TestWhatCannotBeServedIsSaidAndNothingIs(t *testing.T) {
 		{"a token without HTTP", []string{"-token-file", "x"}, nil, "-token-file is for -http"},
 		{"no tools file", nil, removeTools, "tools.yaml"},
 		{"a wrong key", nil, writeTools("tools: [{nam: x}]"), "nam"},
+		{"what steers the terminal", nil, writeTools("tools: \x1b[2J ["), "tools.yaml"},
 		{"a missing program", nil, writeTools("tools: [{name: x, description: X., binary: /no/such}]"), "/no/such"},
 		{"a name twice", nil, writeTools("tools: [{name: x, description: X., binary: sh}, {name: X, description: X., binary: sh}]"), "X"},
 		{"the name of a job tool", nil, writeTools("tools: [{name: job_list, description: X., binary: sh}]"), "job_list"},
@@ -64,7 +65,7 @@ func TestWhatCannotBeServedIsSaidAndNothingIs(t *testing.T) {
 			}
 			var stdout, stderr bytes.Buffer
 			status := run(append([]string{"-tools", "tools.yaml"}, tc.args...), io.NopCloser(strings.NewReader(initialize+"\n")), &stdout, &stderr)
-			if status != exitUsage || stdout.Len() > 0 || !strings.Contains(stderr.String(), tc.want) || strings.Contains(stderr.String(), "secret") {
+			if status != exitUsage || stdout.Len() > 0 || !strings.Contains(stderr.String(), tc.want) || strings.Contains(stderr.String(), "\x1b") || strings.Contains(stderr.String(), "secret") {
 				t.Errorf("exit status %d, stdout %q, stderr %q", status, stdout.String(), stderr.String())
 			}
 		})

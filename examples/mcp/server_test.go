@@ -204,8 +204,8 @@ func call(t *testing.T, session *mcp.ClientSession, name string, args any) *mcp.
 // script are the arguments that let a shell run the script.
 func script(text string) map[string]any { return map[string]any{"args": []string{"-c", text}} }
 
-// text is that of a result of one text.
-func text(t *testing.T, result *mcp.CallToolResult) string {
+// textOf is that of a result of one text.
+func textOf(t *testing.T, result *mcp.CallToolResult) string {
 	t.Helper()
 	if len(result.Content) == 1 {
 		if content, ok := result.Content[0].(*mcp.TextContent); ok {

@@ -1,7 +1,7 @@
 // Package scripted is a language model that plays a script: what it says and
 // which tools it calls is written down beforehand. With it the real agent loop
 // of [charm.land/fantasy] runs real tools without a network, in tests and in
-// an example.
+// programs of examples/.
 //
 //	model := &scripted.Model{Turns: []scripted.Turn{
 //		{Text: "Let me look.", Calls: []scripted.Call{{Tool: "ls", Input: `{"args":["-l"]}`}}},

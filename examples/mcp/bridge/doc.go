@@ -53,7 +53,8 @@
 // [CodeCancelled], for transports that need an answer; a client does not expect
 // one. A client that sent a progress token is notified every [Options].Progress
 // while the call waits or runs, so that one which gives up silent calls does not
-// give up a long one.
+// give up a long one. A token that is a number of more than 53 bits is not used: the
+// SDK would send another one.
 //
 // # Trust
 //
