@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -58,6 +59,7 @@ func playNATS(args []string) {
 	}
 	s.Start()
 	if !s.ReadyForConnections(30 * time.Second) {
+		fmt.Fprintln(os.Stderr, "not ready after 30 s")
 		os.Exit(1)
 	}
 	fmt.Println("serving")
@@ -278,26 +280,34 @@ func testContext(t testing.TB) context.Context {
 	return ctx
 }
 
-// freePort returns a port that nobody had a moment ago.
-func freePort(t *testing.T) int {
+// freePorts returns ports that nobody had a moment ago. They are below those that
+// systems give to who asks for any: another test would be given them otherwise.
+func freePorts(t *testing.T, n int) (ports []int) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		port := 10_000 + rand.IntN(20_000)
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue
+		}
+		defer l.Close() //nolint:errcheck // nobody uses it
+		if ports = append(ports, port); len(ports) == n {
+			return ports
+		}
 	}
-	defer l.Close() //nolint:errcheck // nobody uses it
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("there are not enough free ports")
+	return nil
 }
 
 // cluster starts n servers with JetStream and returns them and their URLs.
 func (s *site) cluster(n int) (servers []*child, urls string) {
 	s.Helper()
-	var ports, clusterPorts []int
+	free := freePorts(s.T, 2*n)
+	ports, clusterPorts := free[:n], free[n:]
 	var routes, all []string
-	for range n {
-		ports, clusterPorts = append(ports, freePort(s.T)), append(clusterPorts, freePort(s.T))
-		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", clusterPorts[len(clusterPorts)-1]))
-		all = append(all, fmt.Sprintf("nats://127.0.0.1:%d", ports[len(ports)-1]))
+	for i := range n {
+		routes = append(routes, fmt.Sprintf("nats://127.0.0.1:%d", clusterPorts[i]))
+		all = append(all, fmt.Sprintf("nats://127.0.0.1:%d", ports[i]))
 	}
 	if n == 1 {
 		routes = nil
