@@ -24,14 +24,15 @@ trap cleanup EXIT
 # As the README builds it, which says how large it is.
 CGO_ENABLED=0 go build -trimpath -tags grpcnotrace -ldflags "-s -w" -o "$tmp/mcp" .
 size=$(wc -c <"$tmp/mcp")
-[ "$size" -lt 18000000 ] || { echo "wrong: the binary has $size bytes, and the README says 15.9 MB"; exit 1; }
+[ "$size" -lt 18000000 ] || { echo "wrong: the binary has $size bytes, and the README says 15.8 MB"; exit 1; }
 
 # All tools are listed where their variables and pilotctl are; none is reached.
 mkdir "$tmp/bin"
 printf '#!/bin/sh\nexit 1\n' >"$tmp/bin/pilotctl"
 chmod +x "$tmp/bin/pilotctl"
 npm_config_cache=$(npm config get cache)
-export npm_config_cache npm_config_update_notifier=false
+npm_config_userconfig=$(npm config get userconfig)
+export npm_config_cache npm_config_userconfig npm_config_update_notifier=false
 export HOME="$tmp" PATH="$tmp/bin:$PATH"
 export OTTERSD_URL="unix://$tmp/none.sock" OTTERS_AGENT_TOKEN=none
 cat >"$tmp/tools.yaml" <<'YAML'
@@ -41,6 +42,12 @@ tools:
 YAML
 
 inspect() { npx --yes "$inspector" --cli --quiet "$@"; }
+
+if ! npx --yes "$inspector" --cli --help >"$tmp/help" 2>&1; then
+  echo "skipped: npm cannot fetch the Inspector here, or node is too old for it:"
+  tail -n 5 "$tmp/help"
+  exit 0
+fi
 
 # expect WHAT EXPRESSION: the JSON on standard input, r, makes the expression true.
 expect() {
