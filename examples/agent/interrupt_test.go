@@ -12,51 +12,25 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
+
+	"github.com/fantasytools/fantasytools/examples/internal/pipetest"
 )
 
-// waitFor makes a named pipe in dir, starts the command, and returns the pipe
-// when a child of the agent has written its first line, "ready", to it. The pipe
-// reads as ended when all that the child started is gone.
+// waitFor makes a named pipe in the command's directory, starts the command, and
+// returns the pipe when a child of the agent has written to it.
 func waitFor(t *testing.T, cmd *exec.Cmd, start func() error) *bufio.Reader {
 	t.Helper()
-	path := filepath.Join(cmd.Dir, "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path := pipetest.Make(t, cmd.Dir)
 	if err := start(); err != nil {
 		t.Fatal(err)
 	}
-	// Opened for writing too it would never end; opened for reading alone it
-	// waits for the child, or for the test's own limit.
-	pipe, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = pipe.Close() })
-	r := bufio.NewReader(pipe)
-	if line, err := r.ReadString('\n'); line != "ready\n" {
-		t.Fatalf("read %q, %v", line, err)
-	}
-	return r
+	return pipetest.Ready(t, path, limit)
 }
 
 // gone fails the test if a process still holds the pipe.
 func gone(t *testing.T, pipe io.Reader) {
 	t.Helper()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := io.Copy(io.Discard, pipe)
-		ended <- err
-	}()
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(limit):
-		t.Fatal("a child is still there")
-	}
+	pipetest.Gone(t, pipe, limit)
 }
 
 func TestAnInterruptStopsTheRunningChild(t *testing.T) {

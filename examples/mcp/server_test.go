@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/fantasytools/fantasytools/examples/internal/pipetest"
 )
 
 // limit bounds what takes moments, on a machine that is busy.
@@ -223,51 +225,19 @@ const lasting = `exec 3>pipe; sleep 300 & echo ready >&3; wait`
 // makePipe makes the named pipe that lasting writes to.
 func makePipe(t *testing.T, dir string) (path string) {
 	t.Helper()
-	path = filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	path = pipetest.Make(t, dir)
 	t.Cleanup(func() { _ = os.Remove(path) })
 	return path
 }
 
-// openPipe returns the named pipe when a child has written "ready" to it. It reads
-// as ended when all that the child started is gone.
+// openPipe returns the named pipe when a child has written "ready" to it.
 func openPipe(t *testing.T, path string) io.Reader {
 	t.Helper()
-	opened := make(chan *os.File, 1)
-	go func() {
-		pipe, _ := os.Open(path) // waits for the child
-		opened <- pipe
-	}()
-	var pipe *os.File
-	select {
-	case pipe = <-opened:
-	case <-time.After(limit):
-		t.Fatal("no child has begun")
-	}
-	t.Cleanup(func() { _ = pipe.Close() })
-	r := bufio.NewReader(pipe)
-	if line, err := r.ReadString('\n'); line != "ready\n" {
-		t.Fatalf("read %q, %v", line, err)
-	}
-	return r
+	return pipetest.Ready(t, path, limit)
 }
 
 // gone fails the test if a process still holds the pipe.
 func gone(t *testing.T, pipe io.Reader) {
 	t.Helper()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := io.Copy(io.Discard, pipe)
-		ended <- err
-	}()
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(limit):
-		t.Fatal("a child is still there")
-	}
+	pipetest.Gone(t, pipe, limit)
 }

@@ -3,71 +3,21 @@
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"github.com/fantasytools/fantasytools/examples/internal/pipetest"
 	"github.com/fantasytools/fantasytools/jobsclient"
 	"github.com/fantasytools/fantasytools/jobsclient/jobstest"
 	"github.com/fantasytools/fantasytools/pilot/pilottest"
 )
-
-// fifo makes a named pipe below the working directory.
-func fifo(t *testing.T) string {
-	t.Helper()
-	dir, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "pipe")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
-
-// ready returns the pipe when a child has written its first line, "ready", to it.
-// The pipe reads as ended when all that the child started is gone.
-func ready(t *testing.T, path string) *bufio.Reader {
-	t.Helper()
-	// Opened for reading alone it waits for the child, or for the test's own limit.
-	pipe, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = pipe.Close() })
-	r := bufio.NewReader(pipe)
-	if line, err := r.ReadString('\n'); line != "ready\n" {
-		t.Fatalf("read %q, %v", line, err)
-	}
-	return r
-}
-
-// gone fails the test if a process still holds the pipe.
-func gone(t *testing.T, pipe io.Reader) {
-	t.Helper()
-	ended := make(chan error, 1)
-	go func() {
-		_, err := io.Copy(io.Discard, pipe)
-		ended <- err
-	}()
-	select {
-	case err := <-ended:
-		if err != nil {
-			t.Error(err)
-		}
-	case <-time.After(limit):
-		t.Fatal("a child is still there")
-	}
-}
 
 // interrupted sends the signal to a command that runs, and returns how it ended.
 func interrupted(t *testing.T, cmd *exec.Cmd, sig os.Signal) outcome {
@@ -98,11 +48,11 @@ func TestAnInterruptEndsTheChildOfACall(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		t.Run(sig.String(), func(t *testing.T) {
 			machine(t, "sh", "sleep")
-			path := fifo(t)
+			path := pipetest.Make(t, ".")
 			cmd := started(t, nil, "call", "sh", background)
-			pipe := ready(t, path)
+			pipe := pipetest.Ready(t, path, limit)
 			o := interrupted(t, cmd, sig)
-			gone(t, pipe)
+			pipetest.Gone(t, pipe, limit)
 			if want := (outcome{"", "toolbox: interrupted\n", exitInterrupted}); o != want {
 				t.Errorf("got %+v, want %+v", o, want)
 			}
@@ -112,11 +62,11 @@ func TestAnInterruptEndsTheChildOfACall(t *testing.T) {
 
 func TestAnInterruptedCallSaysSoInJSON(t *testing.T) {
 	machine(t, "sh", "sleep")
-	path := fifo(t)
+	path := pipetest.Make(t, ".")
 	cmd := started(t, nil, "call", "-o", "result", "sh", background, "-json")
-	pipe := ready(t, path)
+	pipe := pipetest.Ready(t, path, limit)
 	o := interrupted(t, cmd, syscall.SIGINT)
-	gone(t, pipe)
+	pipetest.Gone(t, pipe, limit)
 	if e := decode[errorReport](t, o).Error; e.Status != exitInterrupted || o.status != exitInterrupted {
 		t.Errorf("%+v", o)
 	}

@@ -1,0 +1,3 @@
+// Package pipetest shows that children have begun and are gone, by a named pipe that
+// they hold open. It is for tests, on Unix.
+package pipetest
