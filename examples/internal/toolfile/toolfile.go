@@ -115,10 +115,11 @@ func readStart(path string, limit int64) ([]byte, error) {
 
 // parse refuses keys that it does not know. What the values must be is
 // checked by [tool.LoadTools].
-func parse(name string, src []byte) ([]Entry, error) {
+func parse(name string, src []byte) (entries []Entry, err error) {
+	defer Unreadable(name, &err)
 	var f file
 	decoder := yaml.NewDecoder(bytes.NewReader(src), yaml.Strict())
-	err := decoder.Decode(&f)
+	err = decoder.Decode(&f)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: %s", name, strings.TrimSpace(yaml.FormatError(err, false, true)))
 	}

@@ -59,6 +59,7 @@ func TestParseToolsRefuses(t *testing.T) {
 		{"a duration in a string without a unit", entry("    timeout: \"30\"\n"), "missing unit"},
 		{"a text for a number", entry("    max_output: much\n"), "cannot unmarshal"},
 		{"what is not YAML", "tools: [", "t: "},
+		{"a tag without a value, on which the YAML library panics", "tools:\n- &a\n  name: ls\n  args: !!seq ", "t: this is no YAML"},
 		{"a second document", entry("---\ntools: []\n"), "second document"},
 		{"an optional path", entry("    optional: true\n") + "  - {name: a, description: b, binary: ./a, optional: true}\n", "t: tool 2 (a): optional is for a program that PATH may have"},
 	} {

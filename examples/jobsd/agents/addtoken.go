@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/goccy/go-yaml/parser"
+
+	"github.com/fantasytools/fantasytools/examples/internal/toolfile"
 )
 
 // AddToken makes a token for an agent of the file and adds its hash to it. The
@@ -49,7 +51,8 @@ func unknownAgent(name string, known []string) error {
 // withToken returns the file with a hash added to an agent's tokens. Where it
 // could stand is guessed from the layout, and the guess is taken that reads back
 // as what is wanted: so no layout is changed in its meaning.
-func withToken(path string, src []byte, agent string, h hash) ([]byte, error) {
+func withToken(path string, src []byte, agent string, h hash) (changed []byte, err error) {
+	defer toolfile.Unreadable(path, &err)
 	before, err := decode(path, src)
 	if err != nil {
 		return nil, err

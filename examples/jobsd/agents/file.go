@@ -38,9 +38,9 @@ var byteOrderMark = []byte("\uFEFF")
 
 // decode reads the YAML, refusing keys that it does not know. Errors quote no
 // line of the file, since one may hold a secret.
-func decode(path string, src []byte) (file, error) {
+func decode(path string, src []byte) (f file, err error) {
+	defer toolfile.Unreadable(path, &err)
 	src = bytes.TrimPrefix(src, byteOrderMark)
-	var f file
 	if err := checkShape(path, src); err != nil {
 		return f, err
 	}
