@@ -39,7 +39,7 @@ func TestConnectionsBeyondTheBoundAreClosedAtOnce(t *testing.T) {
 		_, err = io.ReadFull(nc, make([]byte, 1))
 		return err == nil
 	}
-	if !welcome() || !welcome() {
+	if first, second := welcome(), welcome(); !first || !second {
 		t.Fatal("within the bound one is refused")
 	}
 	if welcome() {
