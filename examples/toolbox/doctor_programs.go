@@ -103,25 +103,9 @@ func checkDoc(e toolfile.Entry, dir string, r *report) {
 // checkDefs reports what is wrong with entries besides their programs.
 func checkDefs(entries []toolfile.Entry, dir string, r *report) {
 	_, err := tool.LoadTools(toolfile.Defs(entries), dir, zap.NewNop())
-	for _, problem := range leaves(err) {
+	for _, problem := range toolfile.Problems(err) {
 		r.fault("tools file", sentence(problem), "no tool at all is loaded until this is corrected")
 	}
-}
-
-// leaves takes joined errors apart.
-func leaves(err error) []error {
-	if err == nil {
-		return nil
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var all []error
-	for _, e := range joined.Unwrap() {
-		all = append(all, leaves(e)...)
-	}
-	return all
 }
 
 // packages are what holds the programs of the built-in tools file, where it is

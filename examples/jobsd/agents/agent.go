@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fantasytools/fantasytools/examples/internal/toolfile"
 	"github.com/fantasytools/fantasytools/internal/program"
 	"github.com/fantasytools/fantasytools/tool"
 )
@@ -155,23 +156,7 @@ func checkDefs(defs []tool.Def, dir string) []error {
 		checked[i] = d
 	}
 	_, err := tool.LoadTools(checked, dir, nil)
-	return flatten(err)
-}
-
-// flatten returns the errors that are joined in err.
-func flatten(err error) []error {
-	if err == nil {
-		return nil
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return []error{err}
-	}
-	var all []error
-	for _, e := range joined.Unwrap() {
-		all = append(all, flatten(e)...)
-	}
-	return all
+	return toolfile.Problems(err)
 }
 
 // within puts a label in front of each error.

@@ -199,43 +199,17 @@ func (s *Store) List(ctx context.Context, agent string, each func(r *jobsdpb.Rec
 // It returns ErrUnavailable when the connection was lost and is there again;
 // changes before a new call has begun are not told.
 func (s *Store) Changes(ctx context.Context, begun func(), each func(agent, id string, r *jobsdpb.Record, rev uint64)) error {
-	again, forget := s.reconnected()
-	defer forget()
-	watcher, err := s.watch(ctx, s.jobs, ">", jetstream.UpdatesOnly())
-	if err != nil {
-		return err
-	}
-	defer watcher.stop()
-	if begun != nil {
-		begun()
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-again:
-			return fmt.Errorf("%w: the connection was lost", ErrUnavailable)
-		case entry, open := <-watcher.Updates():
-			if !open && ctx.Err() != nil {
-				return nil
-			}
-			if !open {
-				return fmt.Errorf("%w: the watch of the bucket has ended", ErrUnavailable)
-			}
-			if entry == nil {
-				continue
-			}
-			agent, id, _ := cutKey(entry.Key())
-			if entry.Operation() != jetstream.KeyValuePut {
-				each(agent, id, nil, entry.Revision())
-				continue
-			}
-			r, err := decode(entry.Value())
-			if err != nil {
-				s.Logger.Warn("a record of the bucket cannot be read", errField(err))
-				continue
-			}
-			each(agent, id, r, entry.Revision())
+	return s.hear(ctx, s.jobs, ">", jetstream.UpdatesOnly(), begun, func(entry jetstream.KeyValueEntry) {
+		agent, id, _ := cutKey(entry.Key())
+		if entry.Operation() != jetstream.KeyValuePut {
+			each(agent, id, nil, entry.Revision())
+			return
 		}
-	}
+		r, err := decode(entry.Value())
+		if err != nil {
+			s.Logger.Warn("a record of the bucket cannot be read", errField(err))
+			return
+		}
+		each(agent, id, r, entry.Revision())
+	})
 }

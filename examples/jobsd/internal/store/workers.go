@@ -161,33 +161,8 @@ func (s *Store) Order(ctx context.Context, worker, job, what string) error {
 // ErrUnavailable when the connection was lost and is there again; a new call is
 // told all orders that are kept.
 func (s *Store) Orders(ctx context.Context, worker string, begun func(), each func(job, what string)) error {
-	again, forget := s.reconnected()
-	defer forget()
-	watcher, err := s.watch(ctx, s.orders, worker+".*", jetstream.IgnoreDeletes())
-	if err != nil {
-		return err
-	}
-	defer watcher.stop()
-	if begun != nil {
-		begun()
-	}
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-again:
-			return fmt.Errorf("%w: the connection was lost", ErrUnavailable)
-		case entry, open := <-watcher.Updates():
-			if !open && ctx.Err() != nil {
-				return nil
-			}
-			if !open {
-				return fmt.Errorf("%w: the watch of the orders has ended", ErrUnavailable)
-			}
-			if entry != nil {
-				_, job, _ := cutKey(entry.Key())
-				each(job, string(entry.Value()))
-			}
-		}
-	}
+	return s.hear(ctx, s.orders, worker+".*", jetstream.IgnoreDeletes(), begun, func(entry jetstream.KeyValueEntry) {
+		_, job, _ := cutKey(entry.Key())
+		each(job, string(entry.Value()))
+	})
 }
