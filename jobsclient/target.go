@@ -89,14 +89,15 @@ func parseHTTP(scheme, rest string, allowPlaintext bool) (*target, error) {
 		return nil, fmt.Errorf("the token would go unencrypted over the network to %q: use https:// or a unix socket, or set Config.AllowPlaintext", u.Hostname())
 	}
 	address := net.JoinHostPort(u.Hostname(), port)
-	return &target{network: "tcp", address: address, tls: scheme == "https", display: scheme + "://" + address}, nil
+	display := scheme + "://" + strings.Replace(address, "%", "%25", 1)
+	return &target{network: "tcp", address: address, tls: scheme == "https", display: display}, nil
 }
 
 // validHost tells whether host is an IP address or may be a name. url.Parse lets
-// more through than can be dialled.
+// more through than can be dialled, and netip anything as an IPv6 zone.
 func validHost(host string) bool {
-	if _, err := netip.ParseAddr(host); err == nil {
-		return true
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return validZone.MatchString(addr.Zone())
 	}
 	for _, r := range host {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80 && unicode.IsLetter(r)
@@ -106,6 +107,10 @@ func validHost(host string) bool {
 	}
 	return host != ""
 }
+
+// validZone matches no zone, or one that a URL may name: RFC 6874, section 2,
+// without its escapes.
+var validZone = regexp.MustCompile(`^[A-Za-z0-9._~-]*$`)
 
 func portOf(u *url.URL, scheme string) (string, error) {
 	port := u.Port()
@@ -147,6 +152,8 @@ func printable(path string) string {
 	return path
 }
 
+var validScheme = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*$`)
+
 // withoutUserinfo drops what may be a secret in an address that is not
 // understood: everything before the last @, and the query.
 func withoutUserinfo(raw string) string {
@@ -156,7 +163,7 @@ func withoutUserinfo(raw string) string {
 		return raw
 	}
 	scheme, _, found := strings.Cut(raw[:at], "://")
-	if !found {
+	if !found || !validScheme.MatchString(scheme) {
 		return "[redacted]" + raw[at:]
 	}
 	return scheme + "://[redacted]" + raw[at:]
