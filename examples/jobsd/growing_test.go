@@ -51,7 +51,7 @@ func FuzzGrowing(f *testing.F) {
 				t.Skip("replacements make the count inexact")
 			}
 		}
-		if strings.Contains(stream, "are not kept") {
+		for strings.Contains(stream, "are not kept") {
 			stream = strings.ReplaceAll(stream, "are not kept", "are")
 		}
 		b := store.NewBuffer(int(head)+1, int(tail)+1)

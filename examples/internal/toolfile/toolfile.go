@@ -3,7 +3,6 @@
 package toolfile
 
 import (
-	"bytes"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -14,8 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml"
-
+	"github.com/fantasytools/fantasytools/examples/internal/yamlfile"
 	"github.com/fantasytools/fantasytools/tool"
 )
 
@@ -115,16 +113,10 @@ func readStart(path string, limit int64) ([]byte, error) {
 
 // parse refuses keys that it does not know. What the values must be is
 // checked by [tool.LoadTools].
-func parse(name string, src []byte) (entries []Entry, err error) {
-	defer Unreadable(name, &err)
+func parse(name string, src []byte) ([]Entry, error) {
 	var f file
-	decoder := yaml.NewDecoder(bytes.NewReader(src), yaml.Strict())
-	err = decoder.Decode(&f)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: %s", name, strings.TrimSpace(yaml.FormatError(err, false, true)))
-	}
-	if err == nil && !errors.Is(decoder.Decode(new(any)), io.EOF) {
-		return nil, fmt.Errorf("%s: there is a second document; all tools stand in one list", name)
+	if err := yamlfile.Decode(name, src, &f); err != nil {
+		return nil, err
 	}
 	if len(f.Tools) == 0 {
 		return nil, fmt.Errorf("%s: no tools; they stand in a list under the key tools", name)

@@ -8,9 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goccy/go-yaml/parser"
-
-	"github.com/fantasytools/fantasytools/examples/internal/toolfile"
+	"github.com/fantasytools/fantasytools/examples/internal/yamlfile"
 )
 
 // AddToken makes a token for an agent of the file and adds its hash to it. The
@@ -51,8 +49,7 @@ func unknownAgent(name string, known []string) error {
 // withToken returns the file with a hash added to an agent's tokens. Where it
 // could stand is guessed from the layout, and the guess is taken that reads back
 // as what is wanted: so no layout is changed in its meaning.
-func withToken(path string, src []byte, agent string, h hash) (changed []byte, err error) {
-	defer toolfile.Unreadable(path, &err)
+func withToken(path string, src []byte, agent string, h hash) ([]byte, error) {
 	before, err := decode(path, src)
 	if err != nil {
 		return nil, err
@@ -65,10 +62,10 @@ func withToken(path string, src []byte, agent string, h hash) (changed []byte, e
 		}
 		return nil, unknownAgent(agent, known)
 	}
-	text := strings.TrimPrefix(string(src), string(byteOrderMark))
-	tree, err := parser.ParseBytes([]byte(text), 0)
+	text := strings.TrimPrefix(string(src), yamlfile.ByteOrderMark)
+	tree, err := yamlfile.Parse(path, src)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	mark := string(src[:len(src)-len(text)])
 	comment := " # added " + time.Now().Format(time.DateOnly)

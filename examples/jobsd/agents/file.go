@@ -1,22 +1,19 @@
 package agents
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
 	"go.uber.org/zap"
 
 	"github.com/fantasytools/fantasytools/examples/internal/toolfile"
+	"github.com/fantasytools/fantasytools/examples/internal/yamlfile"
 	"github.com/fantasytools/fantasytools/internal/program"
 )
 
@@ -34,24 +31,10 @@ type entry struct {
 	Bins         []toolfile.Entry `yaml:"bins"`
 }
 
-var byteOrderMark = []byte("\uFEFF")
-
-// decode reads the YAML, refusing keys that it does not know. Errors quote no
-// line of the file, since one may hold a secret.
+// decode reads the YAML, refusing keys that it does not know.
 func decode(path string, src []byte) (f file, err error) {
-	defer toolfile.Unreadable(path, &err)
-	src = bytes.TrimPrefix(src, byteOrderMark)
-	if err := checkShape(path, src); err != nil {
+	if err := yamlfile.Decode(path, src, &f); err != nil {
 		return f, err
-	}
-	decoder := yaml.NewDecoder(bytes.NewReader(src), yaml.Strict())
-	switch err := decoder.Decode(&f); {
-	case errors.Is(err, io.EOF):
-		return f, fmt.Errorf("%s: no agents; they stand in a list under the key agents", path)
-	case err != nil:
-		return f, fmt.Errorf("%s: %s", path, strings.TrimSpace(yaml.FormatError(err, false, false)))
-	case !errors.Is(decoder.Decode(new(any)), io.EOF):
-		return f, fmt.Errorf("%s: there is a second document; all agents stand in one list", path)
 	}
 	if f.Agents == nil {
 		return f, fmt.Errorf("%s: no agents; they stand in a list under the key agents", path)
@@ -59,27 +42,12 @@ func decode(path string, src []byte) (f file, err error) {
 	return f, checkNulls(path, src)
 }
 
-// checkShape refuses what would take the daemon's memory or time when it is decoded.
-func checkShape(path string, src []byte) error {
-	if err := checkDepth(src); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	tree, err := parser.ParseBytes(src, 0)
-	if err != nil {
-		return nil //nolint:nilerr // decoding tells it better
-	}
-	if err := checkAliases(tree); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	return nil
-}
-
 // checkNulls refuses a key capabilities without a value: whoever deleted all lines
 // under it did not mean that everything is allowed.
 func checkNulls(path string, src []byte) error {
-	tree, err := parser.ParseBytes(src, 0)
+	tree, err := yamlfile.Parse(path, src)
 	if err != nil {
-		return fmt.Errorf("%s: %s", path, strings.TrimSpace(yaml.FormatError(err, false, false)))
+		return err
 	}
 	for i, node := range agentNodes(tree) {
 		value := valueOf(node, "capabilities")

@@ -1,10 +1,12 @@
-package agents
+package yamlfile
 
 import (
 	"errors"
-	"regexp"
 
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
 )
 
 const (
@@ -19,28 +21,41 @@ const (
 var (
 	errDeep = errors.New("lists or mappings stand in each other more than 64 deep")
 	errMany = errors.New("with its aliases written out the file has more than a million values")
-
-	deepLine = regexp.MustCompile(`(?:[-?] +){65}`)
 )
 
-// checkDepth is for what is not parsed yet, and so counts brackets in texts, too.
-func checkDepth(src []byte) error {
-	depth := 0
-	for _, c := range src {
-		switch c {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth = max(depth-1, 0)
-		}
-		if depth > maxDepth {
-			return errDeep
-		}
-	}
-	if deepLine.Match(src) {
+// checkShape refuses what would take all memory or much time when it is decoded.
+func checkShape(src []byte) error {
+	if tooDeep(lexer.Tokenize(string(src))) {
 		return errDeep
 	}
-	return nil
+	tree, err := parser.ParseBytes(src, 0)
+	if err != nil {
+		return nil //nolint:nilerr // decoding tells it better
+	}
+	return checkAliases(tree)
+}
+
+// tooDeep is for what is not parsed yet. Blocks that stand in each other by their
+// indentation are not counted: of those a file of some size cannot hold many.
+func tooDeep(tokens token.Tokens) bool {
+	brackets, line, dashes := 0, 0, 0
+	for _, t := range tokens {
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			brackets++
+		case token.SequenceEndType, token.MappingEndType:
+			brackets = max(brackets-1, 0)
+		case token.SequenceEntryType, token.MappingKeyType:
+			if t.Position.Line != line {
+				line, dashes = t.Position.Line, 0
+			}
+			dashes++
+		}
+		if brackets > maxDepth || dashes > maxDepth {
+			return true
+		}
+	}
+	return false
 }
 
 // checkAliases refuses a file that is small and whose aliases make it huge.
