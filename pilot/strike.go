@@ -20,6 +20,9 @@ func strike(r *run.Result, secrets []string) {
 		for _, secret := range secrets {
 			for _, form := range spellings(secret) {
 				stream.Head, stream.Tail = without(stream.Head, form), without(stream.Tail, form)
+				if stream.Missing > 0 {
+					trim(stream, form)
+				}
 			}
 		}
 	}
@@ -30,6 +33,16 @@ func without(stream, secret []byte) []byte {
 		return stream
 	}
 	return bytes.ReplaceAll(stream, secret, []byte(struck))
+}
+
+// trim drops what may be one part of a secret whose other part was not kept.
+func trim(stream *run.Output, secret []byte) {
+	kept := len(stream.Head) + len(stream.Tail)
+	for n := len(secret) - 1; n > 0; n-- {
+		stream.Head = bytes.TrimSuffix(stream.Head, secret[:n])
+		stream.Tail = bytes.TrimPrefix(stream.Tail, secret[len(secret)-n:])
+	}
+	stream.Missing += int64(kept - len(stream.Head) - len(stream.Tail))
 }
 
 // spellings are the forms in which encoders write a text.

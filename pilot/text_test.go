@@ -343,6 +343,27 @@ func TestASecretAcrossTheTwoEndsOfAStreamIsStruckOut(t *testing.T) {
 	}
 }
 
+func TestHalfASecretAtAHoleInAStreamIsLeftOut(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct{ head, tail, wantHead, wantTail string }{
+		{"it is sesame-", "me. Bye", "it is ", ". Bye"},
+		{"it is ses", "Bye", "it is ", "Bye"},
+		{"it is ses and more", "a sesame. Bye", "it is ses and more", "a sesame. Bye"},
+		{"sesame-sesame", "sesame-sesame", "[secret]", "[secret]"},
+		{"s", "e", "", ""},
+	} {
+		r := &run.Result{Stdout: run.Output{Head: []byte(tt.head), Tail: []byte(tt.tail), Missing: 1000}}
+		size := r.Stdout.Size()
+		strike(r, []string{"sesame-sesame"})
+		if got := r.Stdout; string(got.Head) != tt.wantHead || string(got.Tail) != tt.wantTail {
+			t.Errorf("%q, %q became %q, %q", tt.head, tt.tail, got.Head, got.Tail)
+		}
+		if struckOut := strings.Contains(tt.wantHead, struck); !struckOut && r.Stdout.Size() != size {
+			t.Errorf("%q, %q: %d bytes became %d", tt.head, tt.tail, size, r.Stdout.Size())
+		}
+	}
+}
+
 func TestPilotctlIsFoundInItsPlaces(t *testing.T) {
 	real := fakePilotctl(t)
 	place := func(dir string) string {
