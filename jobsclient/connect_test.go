@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -395,4 +396,66 @@ func TestHTTPSIsTLS(t *testing.T) {
 	if !errors.Is(err, jobsclient.ErrUnavailable) || !strings.Contains(err.Error(), "HTTP status 200") {
 		t.Errorf("with a certificate that is trusted, a web server: %v", err)
 	}
+}
+
+// Only the first connection gets a handshake: what is told is why that failed, and
+// not that the next attempt has no answer yet.
+func TestAFailedHandshakeIsToldWhileTheNextAttemptGoesOn(t *testing.T) {
+	d := jobstest.New(t, echo)
+	front := httptest.NewUnstartedServer(http.NotFoundHandler())
+	front.EnableHTTP2 = true
+	front.Config.ErrorLog = log.New(io.Discard, "", 0)
+	once := &firstOnly{Listener: front.Listener}
+	front.Listener = once
+	front.StartTLS()
+	t.Cleanup(front.Close)
+	cfg := d.Config()
+	cfg.URL = front.URL
+	err := list(testContext(t))(newClient(t, cfg))
+	if !errors.Is(err, jobsclient.ErrUnavailable) || !strings.Contains(err.Error(), "unknown authority") {
+		t.Errorf("got %v", err)
+	}
+	if once.held() == 0 {
+		t.Error("there was no second attempt")
+	}
+}
+
+// firstOnly hands out one connection and lets all others wait.
+type firstOnly struct {
+	net.Listener
+	mu      sync.Mutex
+	accepts int
+	waiting []net.Conn
+}
+
+func (l *firstOnly) Accept() (net.Conn, error) {
+	for {
+		nc, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		l.mu.Lock()
+		l.accepts++
+		if l.accepts == 1 {
+			l.mu.Unlock()
+			return nc, nil
+		}
+		l.waiting = append(l.waiting, nc)
+		l.mu.Unlock()
+	}
+}
+
+func (l *firstOnly) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, nc := range l.waiting {
+		_ = nc.Close()
+	}
+	return l.Listener.Close()
+}
+
+func (l *firstOnly) held() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.waiting)
 }

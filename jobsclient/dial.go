@@ -208,11 +208,14 @@ func maxSocketPath() int {
 	return 107
 }
 
-// outcome is how the latest attempt to connect went.
+// outcome is how the latest attempt to connect went, as far as it has gone: an
+// attempt that has reached the host says nothing yet of the TLS handshake that
+// failed before.
 type outcome struct {
-	mu   sync.Mutex
-	some bool
-	last error
+	mu        sync.Mutex
+	some      bool
+	last      error
+	handshake bool // last is of a TLS handshake
 }
 
 // tried tells whether there was an attempt that this client made itself: a
@@ -229,10 +232,22 @@ func (o *outcome) err() error {
 	return o.last
 }
 
-func (o *outcome) record(err error) {
+func (o *outcome) dialled(err error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.some, o.last = true, err
+	o.some = true
+	if err != nil || !o.handshake {
+		o.last, o.handshake = err, false
+	}
+}
+
+func (o *outcome) shookHands(err error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.last, o.handshake = nil, err != nil
+	if err != nil {
+		o.last = fmt.Errorf("TLS: %w", err)
+	}
 }
 
 // dialerFor connects to t itself: gRPC would ask a proxy for host names, and
@@ -241,7 +256,7 @@ func dialerFor(t *target, out *outcome) func(context.Context, string) (net.Conn,
 	return func(ctx context.Context, _ string) (net.Conn, error) {
 		var d net.Dialer
 		nc, err := d.DialContext(ctx, t.network, t.address)
-		out.record(err)
+		out.dialled(err)
 		return nc, err
 	}
 }
@@ -262,9 +277,7 @@ type recordingCredentials struct {
 
 func (r recordingCredentials) ClientHandshake(ctx context.Context, authority string, raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	nc, info, err := r.TransportCredentials.ClientHandshake(ctx, authority, raw)
-	if err != nil {
-		r.out.record(fmt.Errorf("TLS: %w", err))
-	}
+	r.out.shookHands(err)
 	return nc, info, err
 }
 

@@ -61,7 +61,7 @@ func (o *op) await(ctx context.Context, m letter, sent sentMessage, box *mailbox
 	if sent.Reply == nil {
 		o.client.noteCannotWait()
 	}
-	acked, wait := time.Now(), o.client.span(m.wait)
+	acked, wait := time.Now(), o.client.wait(m.wait)
 	for next := pollFirst; ; next = min(next*3/2, pollMost) {
 		left := wait - time.Since(acked)
 		if left <= 0 || o.left <= 0 {

@@ -19,7 +19,6 @@ func TestAFullInboxShowsTheNewestWithTheTotalAndHowToSeeMore(t *testing.T) {
 		t.Run(string(g), func(t *testing.T) {
 			t.Parallel()
 			s := newSim(t, g)
-			s.client.hurry = 1 // five megabytes take their time on a busy machine
 			messages := make([]map[string]any, 500)
 			if g == pilottest.V113 { // which prints what 1.16 prints
 				messages = messages[:120]

@@ -49,7 +49,8 @@ type Client struct {
 	Logger *zap.Logger
 
 	child func(context.Context, run.Command) (*run.Result, error) // nil: run.Run
-	hurry int                                                     // divides the timers where tests would wait
+	hurry int                                                     // divides, in tests, the waits between runs
+	stops int                                                     // divides, in tests, the timers of runs
 
 	mu    sync.Mutex
 	slots chan struct{}
@@ -69,7 +70,9 @@ func (c *Client) logger() *zap.Logger {
 	return c.Logger
 }
 
-func (c *Client) span(d time.Duration) time.Duration { return d / time.Duration(max(c.hurry, 1)) }
+func (c *Client) wait(d time.Duration) time.Duration { return d / time.Duration(max(c.hurry, 1)) }
+
+func (c *Client) timer(d time.Duration) time.Duration { return d / time.Duration(max(c.stops, 1)) }
 
 // slot waits until fewer than MaxConcurrent children run, and takes one place.
 func (c *Client) slot(ctx context.Context) (free func(), err error) {

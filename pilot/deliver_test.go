@@ -81,6 +81,7 @@ func TestPeersThatRefuseBreakOffOrStayMuteAreNotDelivered(t *testing.T) {
 func TestAMissingReplyIsNoErrorAndTheMessageIsSentOnce(t *testing.T) {
 	eachGeneration(t, func(t *testing.T, s *sim, g pilottest.Generation) {
 		s.Answer("bob", pilottest.Script{})
+		s.client.hurry = 20
 		r := s.run("pilot_send", `{"peer":"bob","message":"m","wait_seconds":10}`)
 		want := Unanswered
 		if g == pilottest.V113 { // it reports a failed send in the same way
@@ -105,14 +106,17 @@ func TestAMissingReplyIsNoErrorAndTheMessageIsSentOnce(t *testing.T) {
 
 func TestAnAnswerAfterTheWaitIsInTheInbox(t *testing.T) {
 	eachGeneration(t, func(t *testing.T, s *sim, g pilottest.Generation) {
-		s.Answer("bob", pilottest.Script{Default: "sorry for the delay", Delay: 35 * time.Second})
+		s.Answer("bob", pilottest.Script{Default: "sorry for the delay", Delay: 2 * time.Minute})
+		s.client.hurry = 20
 		if r := s.run("pilot_send", `{"peer":"bob","message":"m"}`); r.IsError || strings.Contains(r.Content, "sorry") {
 			t.Errorf("before: %+v", r)
 		}
 		s.until("the answer is there", func() bool {
 			return strings.Contains(s.run("pilot_inbox", "").Content, "> sorry for the delay")
 		})
-		if r := s.run("pilot_send", `{"peer":"bob","message":"m","wait_seconds":60}`); !strings.Contains(r.Content, "sorry for the delay") {
+		s.Answer("bob", pilottest.Script{Default: "sorry for the delay", Delay: 35 * time.Second})
+		s.client.hurry = 1
+		if r := s.run("pilot_send", `{"peer":"bob","message":"m","wait_seconds":120}`); !strings.Contains(r.Content, "sorry for the delay") {
 			t.Errorf("with a longer wait: %s", r.Content)
 		}
 	})
@@ -165,6 +169,7 @@ func TestAnEarlierMessageIsNotTheAnswer(t *testing.T) {
 func TestAnInboxThatCannotBeReadDoesNotUndoASend(t *testing.T) {
 	t.Parallel()
 	s := newSim(t, pilottest.V12)
+	s.client.hurry = 20
 	for range 2 { // the second time it is known that this pilotctl does not wait
 		s.Fault(pilottest.Fault{Verb: "inbox", Code: "internal", Message: "permission denied"})
 		r := s.run("pilot_send", `{"peer":"bob","message":"m","wait_seconds":5}`)
@@ -176,6 +181,7 @@ func TestAnInboxThatCannotBeReadDoesNotUndoASend(t *testing.T) {
 	if n := len(s.Inbox("bob")); n != 2 {
 		t.Errorf("bob has %d messages", n)
 	}
+	s.client.hurry = 1
 	s.Fault(pilottest.Fault{Verb: "inbox", Times: 2, Code: "internal", Message: "permission denied"})
 	if r := s.run("pilot_send", `{"peer":"bob","message":"m"}`); !strings.Contains(r.Content, "hello to you") {
 		t.Errorf("a passing fault: %+v", r)
@@ -253,6 +259,7 @@ func TestBigRepliesThatGetLostLeaveTheSmallOnesUsable(t *testing.T) {
 	if r := s.run("pilot_help", `{"agent":"bitstamp"}`); !strings.Contains(r.Content, "small") {
 		t.Error(r.Content)
 	}
+	s.client.hurry = 20
 	if r := s.run("pilot_query", `{"agent":"bitstamp"}`); r.IsError || !strings.Contains(r.Content, "pilot_inbox") {
 		t.Errorf("%+v", r)
 	}
@@ -298,7 +305,7 @@ func TestTheWholeOutputIsReadHoweverSlowlyItComes(t *testing.T) {
 	if err != nil || got.Reply.Text != big {
 		t.Errorf("%v", err)
 	}
-	s.client.hurry = 90
+	s.client.stops = 15
 	s.Fault(pilottest.Fault{Verb: "send-message", Times: 1, Split: time.Millisecond, Hang: true})
 	r := s.run("pilot_send", `{"peer":"bob","message":"m"}`)
 	if !r.IsError || !strings.Contains(r.Content, "partial") || !strings.Contains(r.Content, `> {"data":{`) || !strings.Contains(r.Content, "pilot_inbox") {

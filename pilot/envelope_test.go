@@ -169,7 +169,6 @@ func TestGenerationsAreToldApartByTheirVersion(t *testing.T) {
 func TestTheVersionIsAskedOnceHoweverManyNeedIt(t *testing.T) {
 	t.Parallel()
 	s := newSim(t, pilottest.V116)
-	s.client.hurry = 1
 	s.Answer("bob", pilottest.Script{})
 	long := strings.Repeat("x", 200<<10)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -314,7 +313,7 @@ func TestPeersBeyondWhatIsListedAreCounted(t *testing.T) {
 
 func TestSubscribeReturnsTheEventsSoFar(t *testing.T) {
 	eachGeneration(t, func(t *testing.T, s *sim, g pilottest.Generation) {
-		s.client.hurry = 120
+		s.client.stops = 15
 		event := `{"topic":"x","data":"one","bytes":3}` + "\n"
 		s.Fault(pilottest.Fault{Verb: "subscribe", Times: 1, Raw: true, Stdout: event + event, Split: time.Millisecond, Hang: true})
 		r := s.run("pilot_subscribe", `{"peer":"bob","topic":"x"}`)
@@ -322,7 +321,7 @@ func TestSubscribeReturnsTheEventsSoFar(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 		s.gone()
-		s.client.hurry = 20
+		s.client.stops = 1
 		s.Feed("bob", "y", 100*time.Millisecond, "only one")
 		got, err := s.client.Subscribe(t.Context(), SubscribeInput{Peer: "bob", Topic: "y", Count: 3, TimeoutSeconds: 10})
 		if err != nil || len(got.Events) != 1 || got.Events[0].Data != "only one" || !got.TimedOut {

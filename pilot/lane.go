@@ -106,7 +106,7 @@ func (c *Client) depart(ctx context.Context, l *lane) (done func(), err error) {
 		return nil, err
 	}
 	defer func() { <-l.turn }()
-	if err := l.clear(ctx, c.span(laneGap)); err != nil {
+	if err := l.clear(ctx, c.wait(laneGap)); err != nil {
 		return nil, err
 	}
 	free, err := c.slot(ctx)

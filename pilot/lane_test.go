@@ -19,7 +19,6 @@ func TestManySendsAtOnceAllArrive(t *testing.T) {
 	eachGeneration(t, func(t *testing.T, s *sim, g pilottest.Generation) {
 		s.Answer("bob", pilottest.Script{})
 		s.SetSpeed(1)
-		s.client.hurry = 0
 		s.SetRateLimit(pilottest.RateLimit{Refuse: true})
 		want := map[string]bool{}
 		var mu sync.Mutex
@@ -50,7 +49,7 @@ func TestManySendsAtOnceAllArrive(t *testing.T) {
 func TestNoMorePilotctlsRunThanAllowed(t *testing.T) {
 	t.Parallel()
 	s := newSim(t, pilottest.V116)
-	s.client.MaxConcurrent, s.client.hurry = 3, 1
+	s.client.MaxConcurrent = 3
 	s.Fault(pilottest.Fault{Verb: "peers", Delay: 4 * time.Second}) // 0.2 s of real time
 	var all sync.WaitGroup
 	for range 12 {
@@ -81,7 +80,7 @@ func TestNoMorePilotctlsRunThanAllowed(t *testing.T) {
 func TestACallThatWaitsForAPlaceEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	s := newSim(t, pilottest.V116)
-	s.client.MaxConcurrent, s.client.hurry = 1, 1
+	s.client.MaxConcurrent = 1
 	s.Fault(pilottest.Fault{Hang: true})
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup

@@ -77,7 +77,7 @@ func (o *op) child(ctx context.Context, a argv, limit time.Duration, l *lane) (*
 	o.began = time.Now()
 	r, err := start(ctx, run.Command{
 		Path: path, Args: a.args, Dir: workingDirectory(), Env: c.environ(),
-		Timeout: c.span(limit), Grace: killGrace, Head: MaxAnswer, Tail: maxStderrTail,
+		Timeout: c.timer(limit), Grace: killGrace, Head: MaxAnswer, Tail: maxStderrTail,
 	})
 	if err != nil {
 		return nil, o.notRun(ctx, err)

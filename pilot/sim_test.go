@@ -68,7 +68,7 @@ func newSim(t *testing.T, g pilottest.Generation) *sim {
 	if err := os.WriteFile(filepath.Join(root, "note.txt"), []byte("a note"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s.client = &Client{Binary: n.Binary, Home: s.me.Home, FileRoot: root, hurry: 20}
+	s.client = &Client{Binary: n.Binary, Home: s.me.Home, FileRoot: root}
 	return s
 }
 

@@ -146,7 +146,7 @@ func TestAHangingPilotctlIsStoppedByTheVerbsTimer(t *testing.T) {
 			s := newSim(t, g)
 			for _, v := range verbs {
 				const patience = 400 * time.Millisecond
-				s.client.hurry = int(v.limit / patience)
+				s.client.stops = int(v.limit / patience)
 				s.ClearFaults() // a run that ends in its first moment leaves its fault behind
 				s.Fault(pilottest.Fault{Verb: v.command, Times: 1, Hang: true})
 				start := time.Now()
@@ -176,7 +176,6 @@ func TestACancelledCallEndsPilotctlAndIsTheContextsError(t *testing.T) {
 		t.Run(string(g), func(t *testing.T) {
 			t.Parallel()
 			s := newSim(t, g)
-			s.client.hurry = 1
 			for _, v := range verbs {
 				s.ForgetCalls()
 				s.ClearFaults() // a run that ends in its first moment leaves its fault behind
