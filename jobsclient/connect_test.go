@@ -93,7 +93,7 @@ func TestTheClientRecoversAtOnceWhenTheDaemonComesUp(t *testing.T) {
 				if err := list(testContext(t))(c); err != nil {
 					t.Fatalf("round %d, after it came up: %v", round, err)
 				}
-				if took := time.Since(begin); took > time.Second {
+				if took := time.Since(begin); took > patience/2 {
 					t.Errorf("round %d: recovered after %v", round, took)
 				}
 			}
@@ -135,21 +135,18 @@ func TestAFirstCallThatWasCancelledIsNotRemembered(t *testing.T) {
 }
 
 func TestAHungDaemonEndsEachCallWithinItsLimit(t *testing.T) {
-	d := jobstest.New(t, echo)
-	cfg := d.Config()
-	cfg.CallTimeout = 300 * time.Millisecond
 	ctx := context.Background()
 	calls := map[string]func(*jobsclient.Client) error{
 		"Get": get(ctx, "job_1"), "List": list(ctx), "Cancel": cancel(ctx, "job_1"), "Submit": submit(ctx, "echo"), "Wait": wait(ctx, "job_1"),
 	}
 	for name, call := range calls {
 		t.Run(name+" on a connection that stands", func(t *testing.T) {
-			c := newClient(t, cfg)
+			t.Parallel()
+			d, c := impatient(t)
 			if err := list(ctx)(c); err != nil {
 				t.Fatal(err)
 			}
 			d.Hang()
-			defer d.Resume()
 			within(t, func() {
 				err := call(c)
 				if !errors.Is(err, jobsclient.ErrUnavailable) {
@@ -159,9 +156,9 @@ func TestAHungDaemonEndsEachCallWithinItsLimit(t *testing.T) {
 			})
 		})
 		t.Run(name+" on a new connection", func(t *testing.T) {
-			c := newClient(t, cfg)
+			t.Parallel()
+			d, c := impatient(t)
 			d.Hang()
-			defer d.Resume()
 			within(t, func() {
 				err := call(c)
 				if !errors.Is(err, jobsclient.ErrUnavailable) || !strings.Contains(err.Error(), "does not answer") {
@@ -171,6 +168,16 @@ func TestAHungDaemonEndsEachCallWithinItsLimit(t *testing.T) {
 			})
 		})
 	}
+}
+
+// impatient is a client whose calls give up soon, and yet not before a busy machine
+// has connected it.
+func impatient(t *testing.T) (*jobstest.Daemon, *jobsclient.Client) {
+	t.Helper()
+	d := jobstest.New(t, echo)
+	cfg := d.Config()
+	cfg.CallTimeout = 3 * time.Second
+	return d, newClient(t, cfg)
 }
 
 func TestADaemonThatHangsFromTheStartIsNotTakenForAWrongAddressOnly(t *testing.T) {
@@ -187,10 +194,8 @@ func TestADaemonThatHangsFromTheStartIsNotTakenForAWrongAddressOnly(t *testing.T
 }
 
 func TestACallAfterAHungOneUsesAnotherConnection(t *testing.T) {
-	d := jobstest.New(t, echo)
-	cfg := d.Config()
-	cfg.CallTimeout = 300 * time.Millisecond
-	c := newClient(t, cfg)
+	t.Parallel()
+	d, c := impatient(t)
 	d.Inject(jobstest.Fault{Method: jobstest.MethodList, Hang: true, Times: 1})
 	if err := list(context.Background())(c); !errors.Is(err, jobsclient.ErrUnavailable) {
 		t.Errorf("the hung call: %v", err)
@@ -411,12 +416,12 @@ func TestAFailedHandshakeIsToldWhileTheNextAttemptGoesOn(t *testing.T) {
 	t.Cleanup(front.Close)
 	cfg := d.Config()
 	cfg.URL = front.URL
-	err := list(testContext(t))(newClient(t, cfg))
-	if !errors.Is(err, jobsclient.ErrUnavailable) || !strings.Contains(err.Error(), "unknown authority") {
-		t.Errorf("got %v", err)
-	}
-	if once.held() == 0 {
-		t.Error("there was no second attempt")
+	c, ctx := newClient(t, cfg), testContext(t)
+	for calls := 1; once.held() == 0 || calls < 2; calls++ {
+		err := list(ctx)(c)
+		if !errors.Is(err, jobsclient.ErrUnavailable) || !strings.Contains(err.Error(), "unknown authority") {
+			t.Fatalf("call %d: %v", calls, err)
+		}
 	}
 }
 

@@ -39,7 +39,7 @@ func TestAJobWhoseSubmitLostItsAnswerIsFoundAndNotSubmittedTwice(t *testing.T) {
 func slowSubmit(t *testing.T, d *jobstest.Daemon) *jobsclient.Client {
 	t.Helper()
 	cfg := d.Config()
-	cfg.CallTimeout = time.Second
+	cfg.CallTimeout = 4 * time.Second
 	d.Inject(jobstest.Fault{Method: jobstest.MethodSubmit, HoldAnswer: true})
 	c := newClient(t, cfg)
 	if err := list(testContext(t))(c); err != nil { // the time is for the answer, not for connecting
@@ -49,9 +49,10 @@ func slowSubmit(t *testing.T, d *jobstest.Daemon) *jobsclient.Client {
 }
 
 func TestAJobIsFoundWhenTheCallersTimeRanOutAfterTheDaemonAcceptedIt(t *testing.T) {
+	t.Parallel()
 	d := jobstest.New(t, echo)
 	c := slowSubmit(t, d)
-	ctx, cancel := context.WithTimeout(context.Background(), 500*time.Millisecond)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	id, err := c.Submit(ctx, jobsclient.SubmitRequest{Bin: "echo"})
 	if err != nil || len(d.Jobs()) != 1 || d.Jobs()[0].ID != id {
@@ -76,6 +77,7 @@ func TestAJobIsFoundWhenTheCallerGaveUpAfterTheDaemonAcceptedIt(t *testing.T) {
 }
 
 func TestAJobIsFoundWhenTheDaemonHungAfterAcceptingIt(t *testing.T) {
+	t.Parallel()
 	d := jobstest.New(t, echo)
 	c := slowSubmit(t, d)
 	id, err := c.Submit(context.Background(), jobsclient.SubmitRequest{Bin: "echo"})

@@ -126,10 +126,11 @@ func restart(t *testing.T, d *jobstest.Daemon) {
 }
 
 func TestAWaitThatEndsWithItsContextLeavesTheJobAndReturnsTheLastState(t *testing.T) {
+	t.Parallel()
 	d := jobstest.New(t, echo)
 	c := newClient(t, d.Config())
 	id := d.AddJob(d.Agent(), jobsclient.Job{Stdout: "so far"})
-	timed, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	timed, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	job, err := c.Wait(timed, id)
 	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), id) || !strings.Contains(err.Error(), "goes on") {
@@ -228,10 +229,11 @@ func TestAnEndThatTheWatchDoesNotBringIsLearntByAsking(t *testing.T) {
 }
 
 func TestASilentWatchOfAnAgentThatMayNotGetGoesOn(t *testing.T) {
+	t.Parallel()
 	d := jobstest.New(t, echo)
 	a := d.AddAgent("watcher", jobstest.CanWatch)
 	cfg := d.Config()
-	cfg.Token, cfg.LivenessInterval = a.Token(), 20*time.Millisecond
+	cfg.Token, cfg.LivenessInterval = a.Token(), time.Second
 	c := newClient(t, cfg)
 	id := d.AddJob(a, jobsclient.Job{})
 	for job, err := range c.Watch(testContext(t), id) {
@@ -348,10 +350,11 @@ func TestAFaultOfTheDaemonIsRetriedAFewTimes(t *testing.T) {
 }
 
 func TestFaultsOfTheDaemonThatAreFarApartDoNotAddUp(t *testing.T) {
+	t.Parallel()
 	d := jobstest.New(t, echo)
 	core, logs := observer.New(zapcore.InfoLevel)
 	cfg := d.Config()
-	cfg.LivenessInterval, cfg.Logger = 50*time.Millisecond, zap.New(core)
+	cfg.LivenessInterval, cfg.Logger = time.Second, zap.New(core)
 	id, done := waiting(t, d, cfg)
 	const rounds = 8
 	for range rounds {

@@ -19,9 +19,10 @@ import (
 func TestAWaitThatReachesTheTurnsDeadlineSaysThatTheJobGoesOn(t *testing.T) {
 	for _, name := range []string{"job_wait", "job_watch"} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newSet(t, nil)
 			job := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
-			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 			defer cancel()
 			got := s.ok(ctx, name, id(job))
 			if ctx.Err() != nil {
@@ -38,9 +39,10 @@ func TestAWaitThatReachesTheTurnsDeadlineSaysThatTheJobGoesOn(t *testing.T) {
 }
 
 func TestAWaitThatEndsWhileTheDaemonIsDownDoesNotSayThatTheJobRuns(t *testing.T) {
+	t.Parallel()
 	core, logs := observer.New(zapcore.WarnLevel)
 	s := newSet(t, func(cfg *jobsclient.Config) { cfg.Logger = zap.New(core) })
-	s.jobs.maxWait = 3 * time.Second
+	s.jobs.maxWait = 5 * time.Second
 	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{Stdout: "so far"})
 	s.d.Inject(jobstest.Fault{Method: jobstest.MethodWatch, CutAfter: 1})
 	ended := make(chan struct{})
@@ -59,8 +61,9 @@ func TestAWaitThatEndsWhileTheDaemonIsDownDoesNotSayThatTheJobRuns(t *testing.T)
 }
 
 func TestAWaitEndsAfterMaxWait(t *testing.T) {
+	t.Parallel()
 	s := newSet(t, nil)
-	s.jobs.maxWait = 2 * time.Second
+	s.jobs.maxWait = 4 * time.Second
 	job := s.d.AddJob(s.d.Agent(), jobsclient.Job{})
 	if got := s.ok(context.Background(), "job_wait", id(job)); !strings.Contains(fmt.Sprint(got["note"]), "still running") {
 		t.Errorf("got %v", got)

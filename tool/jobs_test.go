@@ -55,7 +55,7 @@ func newSet(t *testing.T, change func(*jobsclient.Config)) *set {
 }
 
 // impatient makes calls give a hung daemon up soon.
-func impatient(cfg *jobsclient.Config) { cfg.CallTimeout = 300 * time.Millisecond }
+func impatient(cfg *jobsclient.Config) { cfg.CallTimeout = 2 * time.Second }
 
 func (s *set) run(ctx context.Context, name, input string) (fantasy.ToolResponse, error) {
 	s.t.Helper()
@@ -231,11 +231,11 @@ func TestAnIDOfAnyLengthAndContentIsShownShort(t *testing.T) {
 			}
 		}
 	}
-	slow := newSet(t, impatient)
+	slow := newSet(t, func(cfg *jobsclient.Config) { cfg.CallTimeout = 300 * time.Millisecond })
 	slow.d.Inject(jobstest.Fault{Hang: true})
 	for _, input := range inputs {
 		for _, name := range []string{"job_status", "job_wait", "job_cancel"} {
-			ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			answer, err := slow.run(ctx, name, input)
 			if err != nil || len(answer.Content) > 500 || strings.ContainsAny(answer.Content, "\n\u202e") {
 				t.Errorf("%s of a daemon that does not answer: %d bytes: %.100q, %v", name, len(answer.Content), answer.Content, err)
