@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 
 	"github.com/fantasytools/fantasytools/jobsclient"
@@ -78,7 +79,12 @@ func TestTheClientRecoversAtOnceWhenTheDaemonComesUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := jobstest.New(t, on(transport, echo))
-			c := newClient(t, d.Config())
+			cfg := d.Config()
+			// Whoever waited for this back-off would not be back in time.
+			cfg.DialOptions = append(cfg.DialOptions, grpc.WithConnectParams(grpc.ConnectParams{
+				Backoff: backoff.Config{BaseDelay: time.Hour, MaxDelay: time.Hour}, MinConnectTimeout: time.Minute,
+			}))
+			c := newClient(t, cfg)
 			for round := range 3 {
 				d.Kill()
 				if err := list(testContext(t))(c); !errors.Is(err, jobsclient.ErrUnavailable) {
@@ -89,12 +95,8 @@ func TestTheClientRecoversAtOnceWhenTheDaemonComesUp(t *testing.T) {
 				if err := d.Restart(); err != nil {
 					t.Fatal(err)
 				}
-				begin := time.Now()
 				if err := list(testContext(t))(c); err != nil {
 					t.Fatalf("round %d, after it came up: %v", round, err)
-				}
-				if took := time.Since(begin); took > patience/2 {
-					t.Errorf("round %d: recovered after %v", round, took)
 				}
 			}
 		})

@@ -65,6 +65,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"braces in braces", "items: " + strings.Repeat("{a: ", 100_000), "64 deep"},
 		{"dashes behind dashes", "items:\n" + strings.Repeat("- ", 200_000) + "x", "64 deep"},
 		{"questions behind questions", strings.Repeat("? ", 200_000) + "x", "64 deep"},
+		{"an alias inside itself", "items: &a [*a]\n", ""},
 		{"aliases of aliases", doubling(), "a million values"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
@@ -22,6 +21,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/fantasytools/fantasytools/examples/jobsd/daemon"
+	"github.com/fantasytools/fantasytools/examples/jobsd/internal/natstest"
 	"github.com/fantasytools/fantasytools/jobsclient"
 )
 
@@ -364,18 +364,9 @@ func TestPasswordsOfNATSAreNotShown(t *testing.T) {
 }
 
 func TestADaemonWhoseConnectionToNATSIsClosedEnds(t *testing.T) {
-	ns, err := server.NewServer(&server.Options{Host: "127.0.0.1", Port: -1, JetStream: true, StoreDir: t.TempDir(), NoLog: true, NoSigs: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ns.Start()
-	defer ns.WaitForShutdown()
-	defer ns.Shutdown()
-	if !ns.ReadyForConnections(time.Minute) {
-		t.Fatal("the server of NATS does not start")
-	}
+	url := natstest.Server(t).ClientURL()
 	for name, role := range map[string]daemon.Role{"front": daemon.Front, "worker": daemon.Worker, "both": daemon.Both} {
-		d, err := daemon.Start(testContext(t), daemon.Config{Role: role, Agents: registry(t, shell("me")), StateDir: shortDir(t), NATS: ns.ClientURL()})
+		d, err := daemon.Start(testContext(t), daemon.Config{Role: role, Agents: registry(t, shell("me")), StateDir: shortDir(t), NATS: url})
 		if err != nil {
 			t.Fatal(err)
 		}

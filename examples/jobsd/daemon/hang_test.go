@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
-
 	"github.com/fantasytools/fantasytools/examples/jobsd/daemon"
+	"github.com/fantasytools/fantasytools/examples/jobsd/internal/natstest"
 	"github.com/fantasytools/fantasytools/jobsclient"
 )
 
@@ -76,18 +75,7 @@ func (r *relay) hang() {
 }
 
 func TestAServerThatHangsIsLeftBeforeTheLeaseLapses(t *testing.T) {
-	ns, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ns.Start()
-	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
-	if !ns.ReadyForConnections(time.Minute) {
-		t.Fatal("the server is not ready")
-	}
-	way := startRelay(t, ns.Addr().String())
+	way := startRelay(t, natstest.Server(t).Addr().String())
 	r := registry(t, shell("me"))
 	d := start(t, daemon.Config{Agents: r, NATS: "nats://" + way.Addr().String(), LeaseTTL: 6 * time.Second})
 	c := client(t, d, r)

@@ -5,27 +5,8 @@ import (
 	"os"
 	"testing"
 
-	"github.com/nats-io/nats.go"
-
-	"github.com/fantasytools/fantasytools/examples/jobsd/internal/embedded"
 	"github.com/fantasytools/fantasytools/examples/jobsd/internal/store"
 )
-
-// serve starts a server and returns a connection to it.
-func serve(t *testing.T, dir string) *nats.Conn {
-	t.Helper()
-	s, err := embedded.Start(embedded.Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(s.Stop)
-	nc, err := s.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(nc.Close)
-	return nc
-}
 
 // crash returns a copy of a running server's directory: what a kill would leave.
 func crash(t *testing.T, dir string) string {

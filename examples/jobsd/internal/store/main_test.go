@@ -18,7 +18,13 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // connect returns a connection to a server of the test's own.
 func connect(t testing.TB) *nats.Conn {
 	t.Helper()
-	s, err := embedded.Start(embedded.Config{Dir: t.TempDir()})
+	return serve(t, t.TempDir())
+}
+
+// serve starts a server on a directory and returns a connection to it.
+func serve(t testing.TB, dir string) *nats.Conn {
+	t.Helper()
+	s, err := embedded.Start(embedded.Config{Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,29 +5,18 @@ import (
 	"net"
 	"sync"
 	"testing"
-	"time"
 
-	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
+
+	"github.com/fantasytools/fantasytools/examples/jobsd/internal/natstest"
 )
 
 // hanging returns a connection to a server of the test's own, and how to make the
 // server hang: the connection stays, and nothing is answered any more.
 func hanging(t *testing.T) (nc *nats.Conn, hang func()) {
 	t.Helper()
-	ns, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: server.RANDOM_PORT, JetStream: true, StoreDir: t.TempDir(), NoSigs: true, NoLog: true,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ns.Start()
-	t.Cleanup(func() { ns.Shutdown(); ns.WaitForShutdown() })
-	if !ns.ReadyForConnections(time.Minute) {
-		t.Fatal("the server is not ready")
-	}
 	client, ours := net.Pipe()
-	behind, err := net.Dial("tcp", ns.Addr().String())
+	behind, err := net.Dial("tcp", natstest.Server(t).Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
